@@ -1,0 +1,224 @@
+"""From a kernel's source to machine code that can be called.
+
+What lives here: `Kernel`, `compile_kernel` and the one lock under which this process compiles.
+What it may assume: the source is functad's own, one function over pointers and int64 numbers that returns a status (0: all is well), in the
+part of Python that numba understands, calling what `mathlib.lookup` knows.  Pointers never overlap: `noalias` is promised to LLVM.
+What it promises: numba is imported at the first compile and not before; its errors surface as `KernelError` with our own line; equal
+kernels are compiled once; a fork waits for a compile that is under way.
+
+numba writes the LLVM module and nothing more.  Optimising and loading are done here (`machine_code`), once, for an entry point that takes one
+pointer to an array of 64-bit words, one for each argument: so the way in (`front`) has no limit on their number, code that has
+been stored on disk is loaded in the same way, and a kernel nobody holds is freed.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import ctypes
+import functools
+import hashlib
+import linecache
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..errors import KernelError
+
+__all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_symbol", "load_kernel"]
+
+_COMPILING = threading.RLock()
+_KERNELS: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()  # by symbol; an entry lives as long as its kernel
+
+
+class Kernel:
+    """Machine code that takes an array of words.
+
+    Attributes
+    ----------
+    name : str
+        Name of the function in `source`.
+    source : str
+        The Python source.
+    arguments : tuple of str
+        Kind of each parameter: "f8*", ..., or "i8" for a number.
+    address : int
+        Entry point, in C: `int64_t entry(int64_t *words)`, one word for each argument (an address, or the number itself).
+    symbol : str
+        The entry point's name in `object_code`.
+    object_code : bytes
+        What `load_kernel` needs to make this kernel again in another process on the same machine.
+    """
+
+    __slots__ = ("__weakref__", "_engine", "_function", "address", "arguments", "name", "object_code", "source", "symbol")
+
+    def __init__(
+        self, name: str, source: str, arguments: tuple[str, ...], symbol: str, object_code: bytes, address: int, engine: object
+    ) -> None:
+        self.name, self.source, self.arguments = name, source, arguments
+        self.symbol, self.object_code, self.address = symbol, object_code, address
+        self._engine = engine  # the code lives as long as its engine
+        self._function: Callable[[Any], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}({', '.join(self.arguments)})>"
+
+    def run(self, words: Sequence[int]) -> int:
+        """Call the kernel on these words, the GIL released; the caller keeps alive what they point to.  Returns the status."""
+        if len(words) != len(self.arguments):
+            raise ValueError(f"{self.name} takes {len(self.arguments)} words, not {len(words)}")
+        return self._function(ctypes.byref((ctypes.c_int64 * max(len(words), 1))(*words)))
+
+
+def kernel_symbol(source: str, name: str, arguments: Sequence[str]) -> str:
+    """The entry point's name, from all that the kernel is made of: equal names mean equal kernels."""
+    parts = "\0".join((name, *arguments, source))
+    return "functad_" + hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+
+def compile_kernel(source: str, name: str, arguments: Sequence[str], equations: Mapping[int, str] | None = None) -> Kernel:
+    """The kernel of `source`.
+
+    Parameters
+    ----------
+    source : str
+        Python source of one function `name` whose parameters are pointers and int64 numbers, and which returns an int64 status.
+    name : str
+        The function's name.
+    arguments : sequence of str
+        Kind of each parameter: "f8*", "f4*", "i8*", "u1*", "c16*", ... for a pointer, "i8" for a number.
+    equations : mapping of int to str, optional
+        For a line of the source, the equation it was made from; shown in errors.
+
+    Returns
+    -------
+    Kernel
+        The same object as before for the same source, if that is still alive.
+
+    Raises
+    ------
+    KernelError
+        If the source does not compile, or calls what does not exist.
+    """
+    symbol = kernel_symbol(source, name, arguments)
+    with _COMPILING:
+        kernel = _KERNELS.get(symbol)
+        if kernel is None:
+            filename = f"<functad kernel {name} {symbol[8:16]}>"
+            linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)  # tracebacks find the text here
+            where = _Place(name, filename, equations or {})
+            code = _build(source, name, tuple(arguments), symbol, where)
+            kernel = _KERNELS[symbol] = _loaded(code, symbol, name, source, tuple(arguments))
+            weakref.finalize(kernel, linecache.cache.pop, filename, None).atexit = False
+        return kernel
+
+
+def load_kernel(object_code: bytes, symbol: str, name: str, source: str, arguments: Sequence[str]) -> Kernel:
+    """A kernel from the object code of an earlier one.  Bad bytes end the process: whoever calls this has checked them.
+
+    numba is not imported, nor is SciPy unless the kernel calls BLAS.
+    """
+    from .mathlib import blas
+
+    with _COMPILING:
+        kernel = _KERNELS.get(symbol)
+        if kernel is None:
+            blas.link({routine.symbol for routine in blas.ROUTINES.values() if b"functad_" + routine.symbol.encode() in object_code})
+            kernel = _KERNELS[symbol] = _loaded(object_code, symbol, name, source, tuple(arguments))
+        return kernel
+
+
+def _loaded(code: bytes, symbol: str, name: str, source: str, arguments: tuple[str, ...]) -> Kernel:
+    from . import machine_code
+
+    address, engine = machine_code.load(code, symbol)
+    return Kernel(name, source, arguments, symbol, code, address, engine)
+
+
+class _Place:
+    """Where in which generated source an error is, for its message."""
+
+    def __init__(self, name: str, filename: str, equations: Mapping[int, str]) -> None:
+        self.name, self.filename, self.equations = name, filename, equations
+
+    def error(self, line: int, message: str) -> KernelError:
+        equation = self.equations.get(line, "no equation")
+        text = linecache.getline(self.filename, line).strip()
+        return KernelError(f"kernel {self.name} does not compile: {message}\n  {equation}, generated line {line}: {text}")
+
+
+def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, where: _Place) -> bytes:
+    """Object code with the entry point `symbol`."""
+    try:
+        tree = ast.parse(source, where.filename)
+    except SyntaxError as error:
+        raise where.error(error.lineno or 0, error.msg) from None
+    names = _global_names(tree)
+
+    from numba.core.errors import NumbaError
+
+    from . import lowering, machine_code
+    from .mathlib import blas, lookup
+
+    namespace: dict[str, Any] = {"__name__": "functad_kernels"}
+    for used, line in names.items():
+        try:
+            namespace[used] = lookup(used)
+        except KeyError:
+            if not hasattr(builtins, used):
+                raise where.error(line, f"there is no helper {used}") from None
+    exec(compile(tree, where.filename, "exec"), namespace)
+    try:
+        module = lowering.lower(namespace[name], arguments, symbol)
+        blas.link(blas.symbols_used(set(names)))
+        machine_code.check_symbols(module)
+    except NumbaError as error:
+        line = error.loc.line if getattr(error, "loc", None) is not None else 0
+        raise where.error(line, str(error.msg).strip().splitlines()[0]) from None
+    except machine_code.UnresolvedSymbolError as error:
+        raise where.error(0, f"this system has no function {error}") from None
+    machine_code.optimize(module)
+    return machine_code.object_code(module)
+
+
+def _global_names(tree: ast.Module) -> dict[str, int]:
+    """Names that the source reads and never binds, with the line that first reads them."""
+    bound, read = set(), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.FunctionDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                read[node.id] = min(node.lineno, read.get(node.id, node.lineno))
+            else:
+                bound.add(node.id)
+    return {name: line for name, line in read.items() if name not in bound}
+
+
+@functools.cache
+def _numba_lock() -> Any:
+    from numba.core.compiler_lock import global_compiler_lock
+
+    return global_compiler_lock
+
+
+def _hold_compilers() -> None:
+    """Before a fork: wait for compiles, since the child would inherit their locks and have nobody to release them."""
+    _COMPILING.acquire()
+    if "numba.core.compiler_lock" in sys.modules:
+        _numba_lock().acquire()
+
+
+def _release_compilers() -> None:
+    if "numba.core.compiler_lock" in sys.modules:
+        _numba_lock().release()
+    _COMPILING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold_compilers, after_in_parent=_release_compilers, after_in_child=_release_compilers)

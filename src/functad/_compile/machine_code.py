@@ -1,0 +1,73 @@
+"""LLVM as the kernel room uses it: optimise a module, make object code, load object code.
+
+What it may assume: the caller holds the compile lock, and gives object code that LLVM can trust (bad bytes end the process).
+What it promises: neither numba nor SciPy is imported; each loaded object has its own engine, so that its memory is freed with it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import llvmlite.binding as llvm
+
+
+class UnresolvedSymbolError(LookupError):
+    """The code calls a function that this process does not have; LLVM would end the process."""
+
+
+@functools.cache
+def _target() -> tuple[Any, str, str, str]:
+    """The target, the processor's name and features, and the relocation model."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple = llvm.get_process_triple()
+    relocation = "static" if triple.startswith(("x86", "i386", "i686")) else "default"
+    return llvm.Target.from_triple(triple), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), relocation
+
+
+def target_description() -> str:
+    """All that machine code depends on beside its source: for the key of a store on disk."""
+    _, processor, features, _ = _target()
+    return f"{llvm.get_process_triple()} {processor} {features} llvm {'.'.join(map(str, llvm.llvm_version_info))}"
+
+
+def _new_machine(level: int) -> Any:
+    target, processor, features, relocation = _target()
+    return target.create_target_machine(
+        cpu=processor, features=features, opt=level, reloc=relocation, codemodel="jitdefault", jit=True
+    )
+
+
+@functools.cache
+def _machine() -> Any:
+    return _new_machine(3)
+
+
+def optimize(module: Any, level: int = 3) -> None:
+    """Run LLVM's standard pipeline once; numba would run it twice and the function passes besides."""
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = level > 1
+    builder = llvm.create_pass_builder(_machine(), options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def check_symbols(module: Any) -> None:
+    """Refuse a module that calls what cannot be found."""
+    for function in module.functions:
+        name = function.name
+        if function.is_declaration and not name.startswith("llvm.") and not llvm.address_of_symbol(name):
+            raise UnresolvedSymbolError(name)
+
+
+def object_code(module: Any) -> bytes:
+    """The optimised module as an object file in memory."""
+    return bytes(_machine().emit_object(module))
+
+
+def load(code: bytes, symbol: str) -> tuple[int, Any]:
+    """The address of `symbol` and the engine that keeps it alive."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(1))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return int(engine.get_function_address(symbol)), engine

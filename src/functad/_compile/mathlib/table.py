@@ -1,0 +1,131 @@
+"""The one table of helpers: for each name its formula, its libm counterpart, and the kinds it exists for.
+
+The names that emitted source may use are generated from it: `sin` for "f8" and "f4" is `sin_f8` and `sin_f4`.  A row's formula is used
+where the processor has a fused multiply-add, else libm's function, or a plain formula over other rows (measured: without it, the
+formulas lose both speed and accuracy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from . import arithmetic, complex_numbers, exponential, logarithm, portable, special, trigonometric
+from .values import Value
+
+FLOATS = ("f8", "f4")
+SIGNED = ("i8", "i4", "i2", "i1")
+INTEGERS = (*SIGNED, "u8", "u4", "u2", "u1")
+COMPLEX = ("c16", "c8")
+
+Body = Callable[..., Value]
+
+
+@dataclass(frozen=True)
+class Helper:
+    """One function that emitted source may call, for one kind of number."""
+
+    name: str
+    kind: str
+    argument_count: int
+    body: Body
+    portable: Body | None = None  # without a fused multiply-add; None: the body does not use it
+    result: str | None = None  # the result's kind where it differs from the arguments'
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.name}_{self.kind}"
+
+    @property
+    def result_kind(self) -> str:
+        return self.result or self.kind
+
+
+def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
+    """(kinds, the helper without its kind)."""
+
+    def row(
+        kinds: tuple[str, ...], name: str, count: int, body: Body, portable: Body | None = None, result: str | None = None
+    ) -> tuple[tuple[str, ...], Helper]:
+        return kinds, Helper(name, "", count, body, portable, result)
+
+    libm = arithmetic.libm
+    for name, body in (
+        ("exp", exponential.exp),
+        ("exp2", exponential.exp2),
+        ("expm1", exponential.expm1),
+        ("sinh", exponential.sinh),
+        ("cosh", exponential.cosh),
+        ("tanh", exponential.tanh),
+        ("log", logarithm.log),
+        ("log1p", logarithm.log1p),
+        ("log2", logarithm.log2),
+        ("log10", logarithm.log10),
+        ("sin", trigonometric.sin),
+        ("cos", trigonometric.cos),
+        ("tan", trigonometric.tan),
+        ("erf", special.erf),
+    ):
+        yield row(FLOATS, name, 1, body, libm(name))
+    yield row(FLOATS, "sigmoid", 1, exponential.sigmoid, portable.sigmoid)
+    yield row(FLOATS, "pow", 2, logarithm.power, libm("pow"))
+    yield row(FLOATS, "logaddexp", 2, logarithm.logaddexp, portable.logaddexp)
+    yield row(FLOATS, "hypot", 2, arithmetic.hypot, libm("hypot"))
+    for name, symbol, count in (
+        ("arcsin", "asin", 1),
+        ("arccos", "acos", 1),
+        ("arctan", "atan", 1),
+        ("arcsinh", "asinh", 1),
+        ("arccosh", "acosh", 1),
+        ("arctanh", "atanh", 1),
+        ("atan2", "atan2", 2),
+        ("cbrt", "cbrt", 1),
+        ("erfc", "erfc", 1),
+        ("nextafter", "nextafter", 2),
+    ):
+        yield row(FLOATS, name, count, libm(symbol))
+    for name, body, count in (
+        ("add_reassoc", arithmetic.add_reassoc, 2),
+        ("mul_reassoc", arithmetic.mul_reassoc, 2),
+        ("fma", arithmetic.fused_multiply_add, 3),
+        ("copysign", arithmetic.copysign_value, 2),
+        ("floor", arithmetic.floor, 1),
+        ("ceil", arithmetic.ceil, 1),
+        ("trunc", arithmetic.trunc, 1),
+        ("rint", arithmetic.rint, 1),
+        ("sqrt", arithmetic.sqrt, 1),
+        ("fmod", arithmetic.fmod, 2),
+        ("floor_divide", arithmetic.floor_divide, 2),
+        ("remainder", arithmetic.remainder, 2),
+    ):
+        yield row(FLOATS, name, count, body)
+    for name, body in (
+        ("isnan", arithmetic.isnan),
+        ("isinf", arithmetic.isinf),
+        ("isfinite", arithmetic.isfinite),
+        ("signbit", arithmetic.signbit),
+    ):
+        yield row(FLOATS, name, 1, body, result="b1")
+    for name, body, count in (
+        ("maximum", arithmetic.maximum, 2),
+        ("minimum", arithmetic.minimum, 2),
+        ("sign", arithmetic.sign, 1),
+        ("abs", arithmetic.absolute_value, 1),
+    ):
+        yield row((*FLOATS, *INTEGERS), name, count, body)
+    for name, body in (
+        ("floor_divide", arithmetic.integer_floor_divide),
+        ("remainder", arithmetic.integer_remainder),
+        ("fmod", arithmetic.integer_fmod),
+        ("power", arithmetic.integer_power),
+    ):
+        yield row(INTEGERS, name, 2, body)
+    for name, body, count in complex_numbers.BODIES:
+        yield row(COMPLEX, name, count, body)
+    for name, body in complex_numbers.REAL_VALUED:
+        yield from (row((kind,), name, 1, body, result=part) for kind, part in (("c16", "f8"), ("c8", "f4")))
+
+
+HELPERS: dict[str, Helper] = {
+    helper.full_name: helper for kinds, row in _rows() for kind in kinds for helper in (replace(row, kind=kind),)
+}

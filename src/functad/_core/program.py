@@ -1,0 +1,111 @@
+"""The program: what every transform takes and gives, and what a kernel is made from.
+
+A program is straight-line: equations apply an operation to atoms (variables and literals) and bind fresh variables.  Broadcasts and casts
+are equations of their own.  Nothing here is ever changed after it is built, so programs are compared by identity and carry a `memo`
+in which transforms keep what they made of them; the memo dies with the program.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from functad._core.types import ArrayType
+
+if TYPE_CHECKING:
+    from functad._core.primitive import Primitive
+
+__all__ = ["Atom", "Equation", "Literal", "Program", "Var", "without_dead"]
+
+
+class Var:
+    """A variable: an identity and a type."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+
+class Literal:
+    """A number known when the program was built, standing for an array of `type` filled with it.
+
+    Only rules make literals (the 0 of a derivative, the 2 of `x**2`); what a user writes is an input of the program.
+    """
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, value: Any, type: ArrayType) -> None:
+        self.value = type.dtype.type(value).item()
+        self.type = type
+
+    def _key(self) -> tuple[Hashable, ...]:
+        return (self.type, repr(self.value))  # repr tells -0.0 from 0.0 and lets NaN equal itself
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def is_zero(self) -> bool:
+        """Whether this is the number zero (of either sign)."""
+        return bool(self.value == 0)
+
+    def array(self) -> Any:
+        """The value as NumPy computes with it: a scalar of the dtype, or a filled array."""
+        scalar = self.type.dtype.type(self.value)
+        return scalar if self.type.shape == () else np.full(self.type.shape, scalar)
+
+
+Atom = Var | Literal
+
+
+class Equation:
+    """`outputs = op(*inputs, **params)`."""
+
+    __slots__ = ("inputs", "op", "outputs", "params")
+
+    def __init__(self, op: "Primitive", inputs: Sequence[Atom], params: Mapping[str, Any], outputs: Sequence[Var]) -> None:
+        self.op = op
+        self.inputs = tuple(inputs)
+        self.params = params
+        self.outputs = tuple(outputs)
+
+
+class Program:
+    """`inputs` are variables, `outputs` are atoms; `memo` belongs to the transforms (key: the transform and its arguments)."""
+
+    __slots__ = ("__weakref__", "equations", "inputs", "memo", "outputs")
+
+    def __init__(self, inputs: Iterable[Var], equations: Iterable[Equation], outputs: Iterable[Atom]) -> None:
+        self.inputs = tuple(inputs)
+        self.equations = tuple(equations)
+        self.outputs = tuple(outputs)
+        self.memo: dict[Hashable, Any] = {}
+
+    @property
+    def input_types(self) -> tuple[ArrayType, ...]:
+        """Types of the inputs."""
+        return tuple(v.type for v in self.inputs)
+
+    @property
+    def output_types(self) -> tuple[ArrayType, ...]:
+        """Types of the outputs."""
+        return tuple(a.type for a in self.outputs)
+
+    def __repr__(self) -> str:
+        from functad._core.show import program_text
+
+        return program_text(self)
+
+
+def without_dead(program: Program) -> Program:
+    """The same inputs and outputs without the equations that no output needs."""
+    live: set[Any] = {a for a in program.outputs if isinstance(a, Var)}
+    kept: list[Equation] = []
+    for equation in reversed(program.equations):
+        if not live.isdisjoint(equation.outputs):
+            kept.append(equation)
+            live.update(a for a in equation.inputs if isinstance(a, Var))
+    return program if len(kept) == len(program.equations) else Program(program.inputs, reversed(kept), program.outputs)

@@ -1,0 +1,1 @@
+"""Every operation, declared once.  Importing this package fills the registry."""

@@ -1,0 +1,287 @@
+"""Arithmetic and the elementary functions, one row each.
+
+Derivatives are those of the standard tables (Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 3 and 4), spelt so that they
+neither overflow nor cancel where the function itself is harmless.  Conventions at kinks are listed in docs/maths.md.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from functad._core.primitive import Primitive
+from functad._core.program import Literal
+from functad._primitives.kinds import constant, elementwise, ones_like
+from functad._primitives.linear import apply, mask, over, passes_on, scale, structural_sum
+
+__all__ = [
+    "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "cos", "cosh", "div", "exp", "exp2",
+    "expm1", "floor", "floor_divide", "fmod", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "maximum", "minimum", "mul", "neg", "power",
+    "power_static", "reciprocal", "remainder", "rint", "root", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "trunc",
+]  # fmt: skip
+
+LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
+
+# ---- arithmetic
+
+add = elementwise(
+    "add", np.add, [lambda t, out, x, y: t, lambda t, out, x, y: t], "({0} + {1})",
+    transpose=lambda ct, x, y: [ct if x is None else None, ct if y is None else None],
+    structural=structural_sum, inward=lambda op, inputs, p: add(*[apply(op, x, p) for x in inputs]),
+    domain=[(-3, 3), (-3, 3)], kinds="fci",
+)  # fmt: skip
+neg = elementwise(
+    "neg", np.negative, [lambda t, out, x: neg(t)], "(-{0})", transpose=lambda ct, x: [neg(ct)],
+    structural=passes_on, inward=lambda op, inputs, p: neg(apply(op, inputs[0], p)), domain=[(-3, 3)], kinds="fci",
+)  # fmt: skip
+sub = elementwise(
+    "sub", np.subtract, [lambda t, out, x, y: t, lambda t, out, x, y: neg(t)], "({0} - {1})",
+    transpose=lambda ct, x, y: [ct if x is None else None, neg(ct) if y is None else None], domain=[(-3, 3), (-3, 3)], kinds="fci",
+)  # fmt: skip
+
+
+def _by_literal(equation: Any, known: Any) -> bool:
+    """A product has the structural zeros of its first factor only while the other is a literal: everything else went through `scale`."""
+    return equation.inputs[0] in known and isinstance(equation.inputs[1], Literal)
+
+
+mul = elementwise(
+    "mul", np.multiply, [lambda t, out, x, y: scale(t, y), lambda t, out, x, y: scale(t, x)], "({0} * {1})",
+    transpose=lambda ct, x, y: [scale(ct, y) if x is None else None, scale(ct, x) if y is None else None],
+    structural=_by_literal, inward=lambda op, inputs, p: mul(apply(op, inputs[0], p), inputs[1]), domain=[(-3, 3), (-3, 3)], kinds="fci",
+)  # fmt: skip
+reciprocal = elementwise(
+    "reciprocal", np.reciprocal, [lambda t, out, x: scale(t, neg(mul(out, out)))], "({o}(1.0) / {0})", domain=[(0.5, 3)], kinds="fc", cost=4,
+)  # fmt: skip
+div = elementwise(
+    "div", np.true_divide,
+    # -(x/y)*(1/y), not -x/y**2: at x = 1 it is -(1/y)*(1/y) to the last bit, and y**2 cannot overflow
+    [lambda t, out, x, y: over(t, y), lambda t, out, x, y: scale(t, neg(mul(out, reciprocal(y))))], "({0} / {1})",
+    transpose=lambda ct, x, y: [over(ct, y), None], domain=[(-3, 3), (0.5, 3)], kinds="fc", cost=4,
+)  # fmt: skip
+
+
+def _power_emit(codes: Any, out: str, x: str, exponent: Any) -> str | None:
+    """Small whole powers by squaring, as exact as the library's power to about one unit in the last place."""
+    value = exponent[0]
+    if value == 0.5:
+        return f"sqrt_{codes[0]}({x})"
+    if value == int(value) and 1 <= value <= 8:
+        n, text, square = int(value), "", x
+        while n:
+            if n & 1:
+                text = f"({text} * {square})" if text else square
+            n >>= 1
+            square = f"({square} * {square})"
+        return text
+    if value == -1 and codes[0][0] in "fc":
+        return f"({out}(1.0) / {x})"
+    if codes[0][0] == "f":
+        return f"pow_{codes[0]}({x}, {out}({float(value)!r}))"
+    return f"power_{codes[0]}({x}, {out}({value}))" if codes[0][0] == "i" and value >= 0 else None
+
+
+def _power_tangent(t: Any, out: Any, x: Any, exponent: Any) -> Any:
+    value, kind = exponent
+    if value == 0:
+        return None
+    if value == 1:
+        return t
+    if value == 2:
+        return scale(t, mul(constant(2, x), x))
+    return scale(t, mul(constant(value, x), power_static(x, exponent=(value - 1, kind))))
+
+
+def _power_numpy(x: Any, exponent: Any) -> Any:
+    value = exponent[0]
+    return np.square(x) if value == 2 else np.power(x, value)
+
+
+# `exponent` is (number, its Python type): 2, 2.0 and True are equal, and are three keys
+power_static = elementwise(
+    "power_static", _power_numpy, [_power_tangent], _power_emit, dtype=lambda x, exponent: x, domain=[(0.5, 3)], kinds="", cost=3,
+)  # fmt: skip
+
+
+def _power_examples() -> Any:
+    x, z = np.array([[0.5, 1.5, 2.0], [3.0, 0.25, 1.0]]), np.array([1 + 2j, 0.5 - 1j])
+    cases: list[Any] = [([x], {"exponent": (e, type(e))}) for e in (0, 1, 2, 3, -1, -2, 0.5, 2.5, -1.5, 1.0)]
+    return [*cases, ([-x], {"exponent": (3, int)}), ([z], {"exponent": (3, int)}), ([np.array([2, 3, -4])], {"exponent": (3, int)})]
+
+
+power_static.examples = _power_examples
+
+
+def square(x: Any) -> Any:
+    """x * x."""
+    return power_static(x, exponent=(2, int))
+
+
+def _power_in_x(t: Any, out: Any, x: Any, y: Any) -> Any:
+    from functad._primitives.logic import not_equal
+
+    return mask(not_equal(y, constant(0, y)), scale(t, mul(y, power(x, sub(y, ones_like(y))))))
+
+
+def _power_in_y(t: Any, out: Any, x: Any, y: Any) -> Any:
+    from functad._primitives.logic import not_equal
+
+    return mask(not_equal(x, constant(0, x)), scale(t, mul(out, log(x))))
+
+
+power = elementwise(
+    "power", np.power, [_power_in_x, _power_in_y], lambda codes, out, x, y: f"pow_{codes[0]}({x}, {y})" if codes[0][0] == "f" else None,
+    domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25,
+)  # fmt: skip
+
+# ---- exponentials and logarithms
+
+exp = elementwise("exp", np.exp, [lambda t, out, x: scale(t, out)], "exp_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=10)
+exp2 = elementwise("exp2", np.exp2, [lambda t, out, x: scale(t, mul(out, constant(LN2, out)))], "exp2_{d}({0})", domain=[(-2, 2)], cost=10)
+expm1 = elementwise("expm1", np.expm1, [lambda t, out, x: scale(t, exp(x))], "expm1_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=10)
+log = elementwise("log", np.log, [lambda t, out, x: over(t, x)], "log_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10)
+log1p = elementwise("log1p", np.log1p, [lambda t, out, x: over(t, add(x, ones_like(x)))], "log1p_{d}({0})", domain=[(-0.5, 4)], kinds="fc", cost=10)
+log2 = elementwise("log2", np.log2, [lambda t, out, x: over(t, mul(x, constant(LN2, x)))], "log2_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10)
+log10 = elementwise("log10", np.log10, [lambda t, out, x: over(t, mul(x, constant(LN10, x)))], "log10_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10)
+
+
+def _logaddexp_share(t: Any, out: Any, x: Any) -> Any:
+    from functad._primitives.logic import not_equal
+
+    return mask(not_equal(out, constant(-np.inf, out)), scale(t, exp(sub(x, out))))  # both -inf: exp(-inf - -inf) would be NaN
+
+
+logaddexp = elementwise(
+    "logaddexp", np.logaddexp, [lambda t, out, x, y: _logaddexp_share(t, out, x), lambda t, out, x, y: _logaddexp_share(t, out, y)],
+    "logaddexp_{d}({0}, {1})", domain=[(-2, 2), (-2, 2)], cost=20,
+)  # fmt: skip
+sigmoid = elementwise(
+    "sigmoid", lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))).astype(x.dtype)[()],
+    [lambda t, out, x: scale(t, mul(out, sigmoid(neg(x))))], "sigmoid_{d}({0})", dtype=lambda x: x, domain=[(-3, 3)], cost=10,
+)  # fmt: skip
+
+# ---- roots
+
+sqrt = elementwise("sqrt", np.sqrt, [lambda t, out, x: over(mul(t, constant(0.5, t)), out)], "sqrt_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=5)
+cbrt = elementwise(
+    "cbrt", np.cbrt, [lambda t, out, x: over(t, mul(constant(3, x), mul(out, out)))], "cbrt_{d}({0})", domain=[(0.5, 4)], cost=15,
+)  # fmt: skip
+
+
+def _root_tangent(t: Any, out: Any, x: Any) -> Any:
+    from functad._primitives.logic import not_equal
+
+    return mask(not_equal(out, constant(0, out)), over(mul(t, constant(0.5, t)), out))
+
+
+root = elementwise(
+    "root", np.sqrt, [_root_tangent], "sqrt_{d}({0})", domain=[(0.5, 4)], cost=5,
+    note="square root of a sum of squares (norm, std): its derivative at 0 is the subgradient 0",
+)  # fmt: skip
+
+
+def _hypot_share(t: Any, out: Any, x: Any) -> Any:
+    from functad._primitives.logic import not_equal
+
+    return mask(not_equal(out, constant(0, out)), scale(t, div(x, out)))
+
+
+hypot = elementwise(
+    "hypot", np.hypot, [lambda t, out, x, y: _hypot_share(t, out, x), lambda t, out, x, y: _hypot_share(t, out, y)], "hypot_{d}({0}, {1})",
+    domain=[(0.5, 3), (0.5, 3)], cost=15,
+)  # fmt: skip
+
+# ---- circular and hyperbolic functions
+
+sin = elementwise("sin", np.sin, [lambda t, out, x: scale(t, cos(x))], "sin_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=12)
+cos = elementwise("cos", np.cos, [lambda t, out, x: scale(t, neg(sin(x)))], "cos_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=12)
+tan = elementwise("tan", np.tan, [lambda t, out, x: scale(t, add(ones_like(x), square(out)))], "tan_{d}({0})", domain=[(-1, 1)], kinds="fc", cost=20)
+sinh = elementwise("sinh", np.sinh, [lambda t, out, x: scale(t, cosh(x))], "sinh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
+cosh = elementwise("cosh", np.cosh, [lambda t, out, x: scale(t, sinh(x))], "cosh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
+tanh = elementwise("tanh", np.tanh, [lambda t, out, x: scale(t, sub(ones_like(x), square(out)))], "tanh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=12)
+
+
+def _one_minus_square(x: Any) -> Any:
+    return mul(sub(ones_like(x), x), add(ones_like(x), x))  # 1 - x*x cancels near 1
+
+
+arcsin = elementwise(
+    "arcsin", np.arcsin, [lambda t, out, x: over(t, sqrt(_one_minus_square(x)))], "arcsin_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
+)  # fmt: skip
+arccos = elementwise(
+    "arccos", np.arccos, [lambda t, out, x: neg(over(t, sqrt(_one_minus_square(x))))], "arccos_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
+)  # fmt: skip
+arctan = elementwise(
+    "arctan", np.arctan, [lambda t, out, x: over(t, add(ones_like(x), square(x)))], "arctan_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=15,
+)  # fmt: skip
+arctan2 = elementwise(
+    "arctan2", np.arctan2,
+    # (x/r)/r, not x/(x*x + y*y): the squares of 1e200 overflow
+    [lambda t, out, y, x: scale(t, div(div(x, hypot(x, y)), hypot(x, y))), lambda t, out, y, x: scale(t, neg(div(div(y, hypot(x, y)), hypot(x, y))))],
+    "atan2_{d}({0}, {1})", domain=[(0.5, 3), (0.5, 3)], cost=20,
+)  # fmt: skip
+
+
+def _arcsinh_tangent(t: Any, out: Any, x: Any) -> Any:
+    if x.type.dtype.kind == "c":
+        return over(t, sqrt(add(ones_like(x), square(x))))
+    return over(t, hypot(ones_like(x), x))  # x*x would overflow
+
+
+arcsinh = elementwise("arcsinh", np.arcsinh, [_arcsinh_tangent], "arcsinh_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=20)
+arccosh = elementwise(
+    "arccosh", np.arccosh, [lambda t, out, x: over(t, mul(sqrt(sub(x, ones_like(x))), sqrt(add(x, ones_like(x)))))], "arccosh_{d}({0})",
+    domain=[(1.5, 4)], cost=20,
+)  # fmt: skip
+arctanh = elementwise(
+    "arctanh", np.arctanh, [lambda t, out, x: over(t, _one_minus_square(x))], "arctanh_{d}({0})", domain=[(-0.8, 0.8)], kinds="fc", cost=20,
+)  # fmt: skip
+
+# ---- pieces
+
+
+def _absolute_tangent(t: Any, out: Any, x: Any) -> Any:
+    from functad._primitives.logic import conj, make_complex, not_equal, real
+
+    if x.type.dtype.kind != "c":
+        return scale(t, sign(x))
+    zero = constant(0, out)
+    direction = div(conj(x), make_complex(out, zero))
+    return mask(not_equal(out, zero), real(scale(t, direction)))
+
+
+absolute = elementwise("absolute", np.absolute, [_absolute_tangent], "abs_{d}({0})", domain=[(0.5, 3)], kinds="fci")
+sign = elementwise("sign", np.sign, [None], "sign_{d}({0})", domain=[(0.5, 3)], kinds="fi")
+floor = elementwise("floor", np.floor, [None], "floor_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
+ceil = elementwise("ceil", np.ceil, [None], "ceil_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
+trunc = elementwise("trunc", np.trunc, [None], "trunc_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
+rint = elementwise("rint", np.rint, [None], "rint_{d}({0})", domain=[(0.1, 0.4)], kinds="f")
+floor_divide = elementwise(
+    "floor_divide", np.floor_divide, [None, None], "floor_divide_{d}({0}, {1})", domain=[(4.1, 4.9), (1.1, 1.3)], kinds="fi", cost=8,
+)  # fmt: skip
+remainder = elementwise(
+    "remainder", np.remainder, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(floor_divide(x, y)))], "remainder_{d}({0}, {1})",
+    domain=[(4.1, 4.4), (1.1, 1.3)], kinds="fi", cost=8,
+)  # fmt: skip
+fmod = elementwise(
+    "fmod", np.fmod, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(trunc(div(x, y))))], "fmod_{d}({0}, {1})",
+    domain=[(4.1, 4.4), (1.1, 1.3)], kinds="fi", cost=8,
+)  # fmt: skip
+
+
+def _choice(name: str, numpy: np.ufunc) -> Primitive:
+    """maximum or minimum: the larger (smaller) takes the tangent, equal ones share it."""
+    def tangent(t: Any, x: Any, y: Any) -> Any:
+        from functad._primitives import logic
+
+        wins = logic.greater_equal(x, y) if name == "maximum" else logic.less_equal(x, y)
+        share = logic.select(logic.equal(x, y), Literal(0.5, t.type), Literal(1, t.type))
+        return mask(wins, scale(t, share))
+
+    return elementwise(
+        name, numpy, [lambda t, out, x, y: tangent(t, x, y), lambda t, out, x, y: tangent(t, y, x)], name + "_{d}({0}, {1})",
+        domain=[(-3, -0.5), (0.5, 3)], kinds="fi",
+    )  # fmt: skip
+
+
+maximum = _choice("maximum", np.maximum)
+minimum = _choice("minimum", np.minimum)

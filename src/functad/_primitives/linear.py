@@ -1,0 +1,87 @@
+"""Multiplying tangents and cotangents: structural zeros annihilate.
+
+Note [structural zeros].  The zero that `where`, `clip`, `maximum`, a mask or an index puts into a tangent or cotangent is no number: it
+never meets a partial, which may be infinite or NaN there.  Every rule therefore multiplies through `scale`, which moves the operation that made
+the zeros outward past the multiplication: `select(c, t, 0) * p` becomes `select(c, t * p, 0)`, `pad(t) * p` becomes `pad(t * p[...])`,
+`scatter_add(t, i) * p` becomes `scatter_add(t * p[i], i)`.  A sum has structural zeros where all its terms have them, so the
+multiplication is distributed over the terms, unless the terms cover every element between them.
+
+Which variables have structural zeros is known when they are bound: each primitive's `structural` hook says it from its inputs, and the plain
+builder keeps the equation that made them.
+"""
+
+from typing import Any
+
+from functad._core.program import Equation, Literal, Var
+from functad._core.recorder import CURRENT
+from functad._core.tracer import make
+
+__all__ = ["apply", "mask", "over", "passes_on", "scale", "structural_sum"]
+
+
+def scale(t: Any, p: Any) -> Any:
+    """t * p, where t is a tangent or cotangent and p a value: structural zeros of t stay zeros whatever p is."""
+    from functad._primitives.elementwise import mul
+
+    return apply(mul, t, p)
+
+
+def over(t: Any, p: Any) -> Any:
+    """t / p, as `scale`."""
+    from functad._primitives.elementwise import div
+
+    return apply(div, t, p)
+
+
+def mask(condition: Any, t: Any) -> Any:
+    """t where the condition holds, a structural zero elsewhere."""
+    from functad._primitives.kinds import zeros_like
+    from functad._primitives.logic import select
+
+    return select(condition, t, zeros_like(t))
+
+
+def apply(op: Any, t: Any, p: Any) -> Any:
+    """op(t, p) for an op that is linear in t, moved inside whatever gave t structural zeros."""
+    if isinstance(t, Literal):
+        return t if t.is_zero() else op(t, p)
+    builder = CURRENT.get()
+    assert builder is not None
+    made = builder.structural.get(t.atom)
+    if made is None:
+        return op(t, p)
+    inputs = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
+    return made.op.inward(op, inputs, p, **made.params)
+
+
+def passes_on(equation: Equation, known: dict[Var, Equation]) -> bool:
+    """`structural` hook of an operation that keeps the zeros of its first input zero."""
+    return equation.inputs[0] in known
+
+
+def structural_sum(equation: Equation, known: dict[Var, Equation]) -> bool:
+    """`structural` hook of `add`: zeros remain where both terms have them, unless two slices of one axis cover it."""
+    x, y = equation.inputs
+    if x not in known or y not in known:
+        return False
+    return not _covers(_interval(known[x]), _interval(known[y]))  # type: ignore[index]  # members of `known` are variables
+
+
+def _interval(equation: Equation) -> tuple[int, int, int, int] | None:
+    """(axis, begin, end, length) of what a one-axis pad leaves alive."""
+    if equation.op.name != "pad":
+        return None
+    low, high, inner = (equation.params[k] for k in ("low", "high", "inner"))
+    touched = [i for i in range(len(low)) if low[i] or high[i] or inner[i]]
+    if len(touched) != 1 or inner[touched[0]]:
+        return None
+    axis = touched[0]
+    length = equation.outputs[0].type.shape[axis]
+    return axis, low[axis], length - high[axis], length
+
+
+def _covers(a: tuple[int, int, int, int] | None, b: tuple[int, int, int, int] | None) -> bool:
+    if a is None or b is None or a[0] != b[0]:
+        return False
+    first, second = sorted((a, b), key=lambda i: i[1])
+    return first[1] == 0 and first[2] >= second[1] and max(first[2], second[2]) == a[3]
