@@ -30,8 +30,11 @@ from ..errors import KernelError
 
 __all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_symbol", "load_kernel"]
 
+DOUBT = -2  # a status that never leaves this room: Note [doubt] in mathlib's `intrinsics`
 _COMPILING = threading.RLock()
-_KERNELS: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()  # by symbol; an entry lives as long as its kernel
+_KERNELS: weakref.WeakValueDictionary[str, Kernel] = (
+    weakref.WeakValueDictionary()
+)  # by symbol; an entry lives as long as its kernel
 
 
 class Kernel:
@@ -53,7 +56,18 @@ class Kernel:
         What `load_kernel` needs to make this kernel again in another process on the same machine.
     """
 
-    __slots__ = ("__weakref__", "_engine", "_function", "address", "arguments", "name", "object_code", "source", "symbol")
+    __slots__ = (
+        "__weakref__",
+        "_careful",
+        "_engine",
+        "_function",
+        "address",
+        "arguments",
+        "name",
+        "object_code",
+        "source",
+        "symbol",
+    )
 
     def __init__(
         self, name: str, source: str, arguments: tuple[str, ...], symbol: str, object_code: bytes, address: int, engine: object
@@ -61,6 +75,7 @@ class Kernel:
         self.name, self.source, self.arguments = name, source, arguments
         self.symbol, self.object_code, self.address = symbol, object_code, address
         self._engine = engine  # the code lives as long as its engine
+        self._careful: Kernel | None = None
         self._function: Callable[[Any], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
 
     def __repr__(self) -> str:
@@ -70,7 +85,28 @@ class Kernel:
         """Call the kernel on these words, the GIL released; the caller keeps alive what they point to.  Returns the status."""
         if len(words) != len(self.arguments):
             raise ValueError(f"{self.name} takes {len(self.arguments)} words, not {len(words)}")
-        return self._function(ctypes.byref((ctypes.c_int64 * max(len(words), 1))(*words)))
+        array = (ctypes.c_int64 * max(len(words), 1))(*words)
+        return self.run_at(ctypes.addressof(array))
+
+    def run_at(self, address: int) -> int:
+        """The same for words that lie at this address."""
+        status = self._function(address)
+        return status if status != DOUBT else self.careful().run_at(address)
+
+    def careful(self) -> Kernel:
+        """The kernel that calls libm where this one's formulas may be in doubt (Note [doubt] in mathlib's `intrinsics`)."""
+        with _COMPILING:
+            if self._careful is None:
+                symbol = self.symbol + "_careful"
+                where = _Place(self.name, f"<functad kernel {self.name} {symbol[8:16]}>", {})
+                code = _build(self.source, self.name, self.arguments, symbol, where, careful=True)
+                self._careful = _loaded(code, symbol, self.name, self.source, self.arguments)
+            return self._careful
+
+
+def compile_lock() -> threading.RLock:
+    """The lock to hold while LLVM is at work anywhere in this room."""
+    return _COMPILING
 
 
 def kernel_symbol(source: str, name: str, arguments: Sequence[str]) -> str:
@@ -110,7 +146,7 @@ def compile_kernel(source: str, name: str, arguments: Sequence[str], equations: 
             filename = f"<functad kernel {name} {symbol[8:16]}>"
             linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)  # tracebacks find the text here
             where = _Place(name, filename, equations or {})
-            code = _build(source, name, tuple(arguments), symbol, where)
+            code = _build(source, name, tuple(arguments), symbol, where, careful=False)
             kernel = _KERNELS[symbol] = _loaded(code, symbol, name, source, tuple(arguments))
             weakref.finalize(kernel, linecache.cache.pop, filename, None).atexit = False
         return kernel
@@ -126,7 +162,9 @@ def load_kernel(object_code: bytes, symbol: str, name: str, source: str, argumen
     with _COMPILING:
         kernel = _KERNELS.get(symbol)
         if kernel is None:
-            blas.link({routine.symbol for routine in blas.ROUTINES.values() if b"functad_" + routine.symbol.encode() in object_code})
+            blas.link(
+                {routine.symbol for routine in blas.ROUTINES.values() if b"functad_" + routine.symbol.encode() in object_code}
+            )
             kernel = _KERNELS[symbol] = _loaded(object_code, symbol, name, source, tuple(arguments))
         return kernel
 
@@ -150,7 +188,7 @@ class _Place:
         return KernelError(f"kernel {self.name} does not compile: {message}\n  {equation}, generated line {line}: {text}")
 
 
-def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, where: _Place) -> bytes:
+def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, where: _Place, careful: bool) -> bytes:
     """Object code with the entry point `symbol`."""
     try:
         tree = ast.parse(source, where.filename)
@@ -161,12 +199,15 @@ def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, wher
     from numba.core.errors import NumbaError
 
     from . import lowering, machine_code
-    from .mathlib import blas, lookup
+    from .mathlib import blas, intrinsics, lookup
 
     namespace: dict[str, Any] = {"__name__": "functad_kernels"}
+    if not careful and any(map(intrinsics.may_doubt, names)):
+        tree = ast.fix_missing_locations(_SettleReturns().visit(tree))
+        namespace["settle"] = intrinsics.settle()
     for used, line in names.items():
         try:
-            namespace[used] = lookup(used)
+            namespace[used] = lookup(used, careful)
         except KeyError:
             if not hasattr(builtins, used):
                 raise where.error(line, f"there is no helper {used}") from None
@@ -182,6 +223,14 @@ def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, wher
         raise where.error(0, f"this system has no function {error}") from None
     machine_code.optimize(module)
     return machine_code.object_code(module)
+
+
+class _SettleReturns(ast.NodeTransformer):
+    """`return status` becomes `return settle(status)`, on the same line."""
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        call = ast.Call(ast.Name("settle", ast.Load()), [node.value or ast.Constant(0)], [])
+        return ast.copy_location(ast.Return(call), node)
 
 
 def _global_names(tree: ast.Module) -> dict[str, int]:

@@ -27,8 +27,8 @@ _CONSTRUCTORS = {
 _LIMITS = {"inf": float("inf"), "nan": float("nan")}
 
 
-def lookup(name: str) -> Any:
-    """What `name` means in a kernel's source.
+def lookup(name: str, careful: bool = False) -> Any:
+    """What `name` means in a kernel's source; `careful` as in Note [doubt] of `intrinsics`.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def lookup(name: str) -> Any:
         return intrinsics.offset()
     if name in blas.ROUTINES:
         return blas.numba_routine(name)
-    return intrinsics.numba_helper(name)
+    return intrinsics.numba_helper(name, careful)
 
 
 def has_helper(name: str) -> bool:

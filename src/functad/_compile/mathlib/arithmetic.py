@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from .values import Value, absolute, copysign, external, fma, llvm_intrinsic, reassociable, select
 
@@ -31,7 +32,9 @@ def mul_reassoc(total: Value, x: Value) -> Value:
 
 def sign(x: Value) -> Value:
     """-1, 0 or 1 (0 for -0.0, as NumPy); NaN for NaN."""
-    positive = select(x > 0, x.constant(1), select(x < 0, x.constant(-1), 0)) if x.kind[0] != "u" else select(x > 0, x.constant(1), 0)
+    positive = (
+        select(x > 0, x.constant(1), select(x < 0, x.constant(-1), 0)) if x.kind[0] != "u" else select(x > 0, x.constant(1), 0)
+    )
     return select(x != x, x, positive) if x.is_float else positive
 
 
@@ -179,7 +182,7 @@ def integer_power(x: Value, y: Value) -> Value:
     return result
 
 
-def libm(name: str) -> object:
+def libm(name: str) -> Callable[..., Value]:
     """A body that calls libm's function of this name (with an f appended for float32)."""
 
     def body(*arguments: Value) -> Value:

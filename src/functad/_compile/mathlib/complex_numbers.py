@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .values import Value, absolute, llvm_type, select
+from .values import Value
 
 BODIES: list[tuple[str, Callable[..., Value], int]] = []
 REAL_VALUED: list[tuple[str, Callable[..., Value]]] = []

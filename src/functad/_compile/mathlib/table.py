@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from . import arithmetic, complex_numbers, exponential, logarithm, portable, special, trigonometric
-from .values import Value
 
 FLOATS = ("f8", "f4")
 SIGNED = ("i8", "i4", "i2", "i1")
 INTEGERS = (*SIGNED, "u8", "u4", "u2", "u1")
 COMPLEX = ("c16", "c8")
 
-Body = Callable[..., Value]
+Body = Callable[..., Any]  # to a Value, or to a Value and a doubt
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Helper:
     body: Body
     portable: Body | None = None  # without a fused multiply-add; None: the body does not use it
     result: str | None = None  # the result's kind where it differs from the arguments'
+    doubtful: bool = False  # `body` also says where it has no answer: Note [doubt] in `intrinsics`
 
     @property
     def full_name(self) -> str:
@@ -45,9 +46,15 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
     """(kinds, the helper without its kind)."""
 
     def row(
-        kinds: tuple[str, ...], name: str, count: int, body: Body, portable: Body | None = None, result: str | None = None
+        kinds: tuple[str, ...],
+        name: str,
+        count: int,
+        body: Body,
+        portable: Body | None = None,
+        result: str | None = None,
+        doubtful: bool = False,
     ) -> tuple[tuple[str, ...], Helper]:
-        return kinds, Helper(name, "", count, body, portable, result)
+        return kinds, Helper(name, "", count, body, portable, result, doubtful)
 
     libm = arithmetic.libm
     for name, body in (
@@ -61,12 +68,11 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         ("log1p", logarithm.log1p),
         ("log2", logarithm.log2),
         ("log10", logarithm.log10),
-        ("sin", trigonometric.sin),
-        ("cos", trigonometric.cos),
-        ("tan", trigonometric.tan),
         ("erf", special.erf),
     ):
         yield row(FLOATS, name, 1, body, libm(name))
+    for name, partial in (("sin", trigonometric.sin), ("cos", trigonometric.cos), ("tan", trigonometric.tan)):
+        yield row(FLOATS, name, 1, partial, libm(name), doubtful=True)
     yield row(FLOATS, "sigmoid", 1, exponential.sigmoid, portable.sigmoid)
     yield row(FLOATS, "pow", 2, logarithm.power, libm("pow"))
     yield row(FLOATS, "logaddexp", 2, logarithm.logaddexp, portable.logaddexp)

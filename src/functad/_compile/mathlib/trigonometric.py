@@ -1,15 +1,17 @@
 """sin, cos and tan for float64 and float32.
 
 Reduction: x = n pi/2 + r, pi/2 in three floats (159 bits), each product by fma, the last difference with what it dropped.  That is right to
-|x| = 5e14, where n no longer fits a float's rounding; beyond, libm is called.  That call sits behind a branch which LLVM keeps out of the
-vector code: the loop stays vectorised and only lanes that need it leave it.
+|x| = 5e14, where n no longer fits a float's rounding.  Beyond, the value is NaN and the second result says so: see Note [doubt] in
+`intrinsics`.
 Polynomials: Sun's fdlibm k_sin.c and k_cos.c.
 """
 
 from __future__ import annotations
 
+import math
+
 from .exponential import FORMATS
-from .values import Value, absolute, external, fma, polynomial, select, unlikely
+from .values import Value, absolute, fma, polynomial, select
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 _TWO_OVER_PI = 0.6366197723675814
@@ -80,24 +82,22 @@ def _turned_float32(x: Value, quarter_turns: int) -> Value:
     return (value.bits() ^ ((quadrant & 2) << 62)).as_float().to("f4")
 
 
-def _or_libm(x: Value, value: Value, name: str) -> Value:
-    """`value`, but libm's where |x| is too large for the reduction."""
-    wide = x.to("f8")
-    too_large = (absolute(wide) > LARGEST) & (absolute(wide) < float("inf"))
-    return unlikely(too_large, value, lambda: external(name, wide).to(x.kind))
+def _with_doubt(x: Value, value: Value) -> tuple[Value, Value]:
+    """The value, and whether |x| was too large for it (an infinity is not: NaN is its right value)."""
+    too_large = absolute(x) > LARGEST
+    return select(too_large, math.nan, value), too_large & (absolute(x) < math.inf)
 
 
-def sin(x: Value) -> Value:
+def sin(x: Value) -> tuple[Value, Value]:
     value = _turned(x, 0) if x.kind == "f8" else _turned_float32(x, 0)
-    return _or_libm(x, select(x == 0.0, x, value), "sin")
+    return _with_doubt(x, select(x == 0.0, x, value))
 
 
-def cos(x: Value) -> Value:
-    value = _turned(x, 1) if x.kind == "f8" else _turned_float32(x, 1)
-    return _or_libm(x, value, "cos")
+def cos(x: Value) -> tuple[Value, Value]:
+    return _with_doubt(x, _turned(x, 1) if x.kind == "f8" else _turned_float32(x, 1))
 
 
-def tan(x: Value) -> Value:
+def tan(x: Value) -> tuple[Value, Value]:
     """sin/cos, or -cos/sin in odd quadrants, the quotient corrected by all that rounding dropped."""
     wide = x.to("f8")
     quadrant, r, dropped = _reduce(wide)
@@ -110,4 +110,4 @@ def tan(x: Value) -> Value:
     inverse = 1.0 / below
     quotient = above * inverse
     quotient = fma(fma(-quotient, below, above) + fma(-quotient, below_dropped, above_dropped), inverse, quotient)
-    return _or_libm(x, select(x == 0.0, x, quotient.to(x.kind)), "tan")
+    return _with_doubt(x, select(x == 0.0, x, quotient.to(x.kind)))

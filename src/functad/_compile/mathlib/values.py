@@ -10,7 +10,7 @@ Kinds are NumPy's short names ("f8", "i4", "b1" for one bit).  Two values of dif
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from llvmlite import ir
@@ -210,7 +210,7 @@ def external(name: str, *arguments: Value) -> Value:
     """A C function of floats that reads and writes no memory we could see (libm), by its symbol."""
     first = arguments[0]
     function = declare(first.builder.module, name, ir.FunctionType(llvm_type(first.kind), [llvm_type(a.kind) for a in arguments]))
-    for attribute in ("nounwind", "readnone", "nobuiltin"):
+    for attribute in ("nounwind", "readnone"):
         function.attributes.add(attribute)
     return first._with(first.builder.call(function, [argument.node for argument in arguments]))
 
@@ -219,22 +219,6 @@ def declare(module: Any, name: str, function_type: Any) -> Any:
     """The function of this name in the module, declared if it is not there."""
     known = module.globals.get(name)
     return known if known is not None else ir.Function(module, function_type, name)
-
-
-def unlikely(condition: Value, usual: Value, rare: Callable[[], Value]) -> Value:
-    """`rare()` where the condition holds, else `usual`: a branch, so that the rare computation is not done otherwise.
-
-    LLVM still vectorises a loop around it: the lanes that need it are taken one by one (measured in `trigonometric`).
-    """
-    build = condition.builder
-    before = build.block
-    with build.if_then(condition.node, likely=False):
-        other = rare()
-        inside = build.block
-    merged = build.phi(llvm_type(usual.kind))
-    merged.add_incoming(usual.node, before)
-    merged.add_incoming(other.node, inside)
-    return usual._with(merged)
 
 
 def reassociable(first: Value, second: Value, name: str) -> Value:
