@@ -1,13 +1,14 @@
 """The way from Python into a kernel: check the arguments, allocate the results, call.
 
-What lives here: `make_caller`, which builds a callable for one traced program (every shape is known), and `call_slow`, the same call
-through plain NumPy and ctypes.
+What lives here: `make_caller`, which builds a callable for one traced program (every shape is known), and
+`call_slow`, the same call through plain NumPy and ctypes.
 What it may assume: the kernel's parameters are input pointers, int64 constants, output pointers, scratch pointers, in this order.
-What it promises: results are fresh arrays that share memory with nothing; anything unexpected goes to the fallback; a kernel's failure is raised by
-`raise_status`.  Importing this file imports neither numba nor llvmlite.
+What it promises: results are fresh arrays that share memory with nothing; anything unexpected goes to the fallback; a
+kernel's failure is raised by `raise_status`.  Importing this file imports neither numba nor llvmlite.
 
-The fast way is one C function for all kernels (`front_code`), which reads objects by their layout: 0.07 us for an array of ten elements, against
-0.2 to 0.5 us for checks written in Python and a call through ctypes.  Where the layout is not known, `call_slow` serves.
+The fast way is one C function for all kernels (`front_code`), which reads objects by their layout: 0.07 us for an
+array of ten elements, against 0.2 to 0.5 us for checks written in Python and a call through ctypes.  Where the layout
+is not known, `call_slow` serves.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def make_caller(
     bound: Mapping[int, npt.NDArray[Any]] | None = None,
     release_gil: bool = False,
 ) -> Callable[..., Any]:
-    """A callable that takes the inputs which are not bound, and returns the output, or a tuple of outputs if there is not just one.
+    """A callable that takes the inputs which are not bound, and returns the one output or a tuple of outputs.
 
     Parameters
     ----------

@@ -1,14 +1,16 @@
 """From a kernel's source to machine code that can be called.
 
 What lives here: `Kernel`, `compile_kernel` and the one lock under which this process compiles.
-What it may assume: the source is functad's own, one function over pointers and int64 numbers that returns a status (0: all is well), in the
-part of Python that numba understands, calling what `mathlib.lookup` knows.  Pointers never overlap: `noalias` is promised to LLVM.
-What it promises: numba is imported at the first compile and not before; its errors surface as `KernelError` with our own line; equal
-kernels are compiled once; a fork waits for a compile that is under way.
+What it may assume: the source is functad's own, one function over pointers and int64 numbers that returns a status
+(0: all is well), in the part of Python that numba understands, calling what `mathlib.lookup` knows.  Pointers never
+overlap: `noalias` is promised to LLVM.
+What it promises: numba is imported at the first compile and not before; its errors surface as `KernelError` with our
+own line; equal kernels are compiled once; a fork waits for a compile that is under way.
 
-numba writes the LLVM module and nothing more.  Optimising and loading are done here (`machine_code`), once, for an entry point that takes one
-pointer to an array of 64-bit words, one for each argument: so the way in (`front`) has no limit on their number, code that has
-been stored on disk is loaded in the same way, and a kernel nobody holds is freed.
+numba writes the LLVM module and nothing more.  Optimising and loading are done here (`machine_code`), once, for an
+entry point that takes one pointer to an array of 64-bit words, one for each argument: so the way in (`front`) has no
+limit on their number, code that has been stored on disk is loaded in the same way, and a kernel nobody holds is
+freed.
 """
 
 from __future__ import annotations
@@ -217,8 +219,8 @@ def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, wher
         blas.link(blas.symbols_used(set(names)))
         machine_code.check_symbols(module)
     except NumbaError as error:
-        line = error.loc.line if getattr(error, "loc", None) is not None else 0
-        raise where.error(line, str(error.msg).strip().splitlines()[0]) from None
+        place = getattr(error, "loc", None)
+        raise where.error(place.line if place else 0, str(error).strip().splitlines()[0]) from None
     except machine_code.UnresolvedSymbolError as error:
         raise where.error(0, f"this system has no function {error}") from None
     machine_code.optimize(module)
@@ -235,7 +237,8 @@ class _SettleReturns(ast.NodeTransformer):
 
 def _global_names(tree: ast.Module) -> dict[str, int]:
     """Names that the source reads and never binds, with the line that first reads them."""
-    bound, read = set(), {}
+    bound: set[str] = set()
+    read: dict[str, int] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             bound.add(node.arg)

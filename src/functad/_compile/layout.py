@@ -1,10 +1,13 @@
 """Where CPython and NumPy keep what the front reads, and whether they do so here.
 
-What lives here: byte offsets, addresses of C functions, and `layout_is_known`, which compares the offsets with what Python itself reports.
-What it promises: where `layout_is_known()` is false, nobody reads memory by these offsets; nothing is compiled or imported for it.
+What lives here: byte offsets, addresses of C functions, and `layout_is_known`, which compares the offsets with what
+Python itself reports.
+What it promises: where `layout_is_known()` is false, nobody reads memory by these offsets; nothing is compiled or
+imported for it.
 
-CPython's object header has the type at 8; a float, and every NumPy scalar, its value at 16.  NumPy 2's ndarray has its data at 16, ndim at 24,
-shape at 32, dtype at 56, flags at 64.  Free-threaded builds have another header and are always refused.
+CPython's object header has the type at 8; a float, and every NumPy scalar, its value at 16.  NumPy 2's ndarray has
+its data at 16, ndim at 24, shape at 32, dtype at 56, flags at 64.  Free-threaded builds have another header and are
+always refused.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import sys
 import sysconfig
 
 import numpy as np
+from numpy._core import multiarray  # type: ignore[attr-defined]  # private, but the C API is reached through it
 
 TYPE, SCALAR_VALUE = 8, 16
 DATA, NDIM, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
@@ -70,7 +74,7 @@ def layout_is_known() -> bool:
 
 def _numpy_function(position: int) -> int:
     pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
-    table = ctypes.cast(pointer_of(np._core.multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = ctypes.cast(pointer_of(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     return int(table[position] or 0)
 
 

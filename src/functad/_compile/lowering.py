@@ -1,7 +1,8 @@
+# mypy: disable-error-code="no-untyped-call"
 """From a Python function over pointers to an LLVM module, through numba's type inference and lowering.
 
-What lives here: all that is known of numba's internals (the compiler's passes, flags, `noalias`, calling convention).  It is imported at the
-first compile only, since it imports numba.
+What lives here: all that is known of numba's internals (the compiler's passes, flags, `noalias`, calling
+convention).  It is imported at the first compile only, since it imports numba.
 What it promises: a module with one external function, `symbol`, that takes an array of words and returns the status.
 """
 
@@ -23,7 +24,7 @@ _WORD = ir.IntType(64)
 RAISED = -1  # the status of a kernel in which numba's own code raised
 
 
-class _ShortPipeline(compiler.CompilerBase):  # type: ignore[misc]  # numba has no types
+class _ShortPipeline(compiler.CompilerBase):
     """The passes that plain loops over scalars need, with `noalias` on every pointer.
 
     numba's full pipeline takes half as long again (30 operations: 86 against 66 ms); no option of njit sets `noalias`.
@@ -51,7 +52,7 @@ class _ShortPipeline(compiler.CompilerBase):  # type: ignore[misc]  # numba has 
 
 @functools.cache
 def _flags() -> Any:
-    flags = compiler.Flags()
+    flags: Any = compiler.Flags()
     options = {
         "nopython": True,
         "error_model": "numpy",  # division by zero gives inf or NaN, and no exception

@@ -1,10 +1,13 @@
 """The functions that a kernel's source may call beyond Python's operators.
 
-What lives here: vector mathematics without branches (`exponential`, `logarithm`, `trigonometric`, `special`), NumPy's arithmetic
-(`arithmetic`, `complex_numbers`), BLAS (`blas`), the table of them all (`table`), and how they reach LLVM (`values`, `intrinsics`).
-What it may assume: numba and llvmlite may be imported, since nothing here runs before the first compile; this file imports neither.
-What it promises: right values (a few units in the last place, checked against mpmath) for zeros, subnormals, infinities, NaN and huge
-arguments; no helper inherits a fast-math flag or an error model from the kernel that calls it.
+What lives here: vector mathematics without branches (`exponential`, `logarithm`, `trigonometric`, `special`), NumPy's
+arithmetic (`arithmetic`, `complex_numbers`), BLAS (`blas`), the table of them all (`table`), and how they reach LLVM
+(`values`, `intrinsics`).
+What it may assume: numba and llvmlite may be imported, since nothing here runs before the first compile; this file
+imports neither.
+What it promises: right values (a few units in the last place, checked against mpmath) for zeros, subnormals,
+infinities, NaN and huge arguments; no helper inherits a fast-math flag or an error model from the kernel that calls
+it.
 
 Names carry the kind of number: `sin_f8(x)`, `pow_f4(x, y)`, `floor_divide_i8(x, y)`.  Beside them: `select(condition, yes, no)`,
 `offset(pointer, count)`, constructors `f8, f4, i8, ... c16`, `inf`, `nan`, and `gemm_f8` and its kin.

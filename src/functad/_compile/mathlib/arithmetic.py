@@ -1,4 +1,4 @@
-"""Arithmetic that Python's operators do not spell as NumPy does: extremes, rounding, signs, division with remainder, accumulation."""
+"""Arithmetic that Python's operators do not spell as NumPy does: extremes, rounding, signs, remainders, accumulation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def minimum(x: Value, y: Value) -> Value:
 
 
 def add_reassoc(total: Value, x: Value) -> Value:
-    """total + x whose order LLVM may change: on the accumulator alone it lets a loop keep several partial sums (4-5 times faster)."""
+    """total + x whose order LLVM may change: on the accumulator it lets a loop keep several partial sums (4-5 times faster)."""
     return reassociable(total, x, "fadd")
 
 

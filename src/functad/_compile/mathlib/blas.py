@@ -1,8 +1,9 @@
-"""Matrix products through BLAS: a direct call of the routine that SciPy carries (14-20 ns beside 560 ns for np.matmul from Python).
+# mypy: disable-error-code="no-untyped-call"
+"""Matrix products through BLAS: a direct call of the routine that SciPy carries (14-20 ns; np.matmul from Python 560).
 
-Row-major matrices, sizes and strides as in C.  Column-major BLAS computes the transpose of what it is told, so the operands are swapped
-and nothing is copied.  The number of BLAS threads is left as it is: it is a setting of the whole process, and changing it for a call
-would reach the user's own products in other threads.
+Row-major matrices, sizes and strides as in C.  Column-major BLAS computes the transpose of what it is told, so the
+operands are swapped and nothing is copied.  The number of BLAS threads is left as it is: it is a setting of the whole
+process, and changing it for a call would reach the user's own products in other threads.
 """
 
 from __future__ import annotations

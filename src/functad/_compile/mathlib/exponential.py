@@ -1,9 +1,10 @@
 """exp and what is made of it: exp2, expm1, sinh, cosh, tanh, sigmoid, for float64 and float32, without branches.
 
-All start from one reduction, x = n ln 2 + r with |r| <= ln(2)/2, then the Taylor series of (exp(r) - 1 - r)/r**2, long enough that its
-remainder is below a quarter of a unit in the last place; ln 2 is split in two as in Cody and Waite, "Software Manual for the Elementary
-Functions" (1980), the digits being those of Sun's fdlibm (float64) and of Cephes (float32).
-The functions built on exp(r) - 1 keep what rounding dropped, so that they stay below 2 units as well.
+All start from one reduction, x = n ln 2 + r with |r| <= ln(2)/2, then the Taylor series of (exp(r) - 1 - r)/r**2,
+long enough that its remainder is below a quarter of a unit in the last place; ln 2 is split in two as in Cody and
+Waite, "Software Manual for the Elementary Functions" (1980), the digits being those of Sun's fdlibm (float64) and of
+Cephes (float32). The functions built on exp(r) - 1 keep what rounding dropped, so that they stay below 2 units as
+well.
 """
 
 from __future__ import annotations

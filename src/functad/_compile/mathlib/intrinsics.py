@@ -1,13 +1,16 @@
+# mypy: disable-error-code="no-untyped-call"
 """Helpers as numba sees them, and as LLVM functions.
 
-Each helper becomes one private LLVM function per module, marked to be inlined always, so that loops around it vectorise and its text
-appears once however often it is called.  No fast-math flag or error model is inherited from anyone: the instructions carry their own.
+Each helper becomes one private LLVM function per module, marked to be inlined always, so that loops around it
+vectorise and its text appears once however often it is called.  No fast-math flag or error model is inherited from
+anyone: the instructions carry their own.
 
-Note [doubt]: a formula may have no answer for rare arguments (sin beyond 5e14).  A branch to libm would keep the loop from being
-vectorised: LLVM vectorises no call that is not an intrinsic, and makes an intrinsic unconditional (9 ns an element instead of 1.2).  So a
-doubtful helper returns NaN there and raises a flag, a local variable of the kernel that LLVM turns into an or-reduction (0.1 ns), and every
-`return status` of such a kernel becomes `return settle(status)`, which gives DOUBT if the flag is up.  Whoever called the kernel then
-runs its careful twin, compiled from the same source with libm's functions.  Kernels write to fresh memory only, so running twice is safe.
+Note [doubt]: a formula may have no answer for rare arguments (sin beyond 5e14).  A branch to libm would keep the loop
+from being vectorised: LLVM vectorises no call that is not an intrinsic, and makes an intrinsic unconditional (9 ns an
+element instead of 1.2).  So a doubtful helper returns NaN there and raises a flag, a local variable of the kernel
+that LLVM turns into an or-reduction (0.1 ns), and every `return status` of such a kernel becomes `return
+settle(status)`, which gives DOUBT if the flag is up.  Whoever called the kernel then runs its careful twin, compiled
+from the same source with libm's functions.  Kernels write to fresh memory only, so running twice is safe.
 """
 
 from __future__ import annotations
@@ -129,7 +132,7 @@ def as_intrinsic(name: str, type_of: Callable[..., Any], lower: Callable[..., An
 
 @functools.cache
 def numba_helper(name: str, careful: bool = False) -> Any:
-    """The helper of this name, for numba-compiled code; KeyError if there is none.  `careful`: with libm instead of a doubtful formula."""
+    """The helper of this name, for numba-compiled code; KeyError if there is none.  `careful` as in Note [doubt]."""
     helper = HELPERS[name]
     kind = NUMBA_TYPES[helper.kind]
     signature = NUMBA_TYPES[helper.result_kind](*[kind] * helper.argument_count)

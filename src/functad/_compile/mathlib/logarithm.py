@@ -1,8 +1,9 @@
 """log and what is made of it: log1p, log2, log10, pow, logaddexp, for float64 and float32, without branches.
 
-The reduction is Sun's fdlibm's: x = 2**k m with sqrt(1/2) <= m < sqrt(2), and log m by a series in s = (m - 1)/(m + 1) with the coefficients
-of e_log.c (float64), of FreeBSD's e_logf.c (float32).  `log_pair` gives the logarithm in two floats (about 100 bits) by the plain series
-2 s (1 + s**2/3 + s**4/5 + ...): pow needs it because an error in y log x is multiplied by the size of y log x.
+The reduction is Sun's fdlibm's: x = 2**k m with sqrt(1/2) <= m < sqrt(2), and log m by a series in s = (m - 1)/(m +
+1) with the coefficients of e_log.c (float64), of FreeBSD's e_logf.c (float32).  `log_pair` gives the logarithm in two
+floats (about 100 bits) by the plain series 2 s (1 + s**2/3 + s**4/5 + ...): pow needs it because an error in y log x
+is multiplied by the size of y log x.
 """
 
 from __future__ import annotations

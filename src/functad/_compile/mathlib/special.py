@@ -1,7 +1,7 @@
 """erf for float64 and float32, without branches: all three ranges are computed and one is chosen.
 
-Coefficients: Sun's fdlibm s_erf.c near 0; Cephes ndtr.c (Moshier) for 0.84 <= |x| < 1 and beyond.  exp(-x**2) gets the rounding error
-of x**2 as well, without which the result would be 2.3 units off.
+Coefficients: Sun's fdlibm s_erf.c near 0; Cephes ndtr.c (Moshier) for 0.84 <= |x| < 1 and beyond.  exp(-x**2) gets
+the rounding error of x**2 as well, without which the result would be 2.3 units off.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one table of helpers: for each name its formula, its libm counterpart, and the kinds it exists for.
 
-The names that emitted source may use are generated from it: `sin` for "f8" and "f4" is `sin_f8` and `sin_f4`.  A row's formula is used
-where the processor has a fused multiply-add, else libm's function, or a plain formula over other rows (measured: without it, the
-formulas lose both speed and accuracy).
+The names that emitted source may use are generated from it: `sin` for "f8" and "f4" is `sin_f8` and `sin_f4`.  A
+row's formula is used where the processor has a fused multiply-add, else libm's function, or a plain formula over
+other rows (measured: without it, the formulas lose both speed and accuracy).
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         return kinds, Helper(name, "", count, body, portable, result, doubtful)
 
     libm = arithmetic.libm
+    body: Body
     for name, body in (
         ("exp", exponential.exp),
         ("exp2", exponential.exp2),

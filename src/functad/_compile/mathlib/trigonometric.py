@@ -1,8 +1,8 @@
 """sin, cos and tan for float64 and float32.
 
-Reduction: x = n pi/2 + r, pi/2 in three floats (159 bits), each product by fma, the last difference with what it dropped.  That is right to
-|x| = 5e14, where n no longer fits a float's rounding.  Beyond, the value is NaN and the second result says so: see Note [doubt] in
-`intrinsics`.
+Reduction: x = n pi/2 + r, pi/2 in three floats (159 bits), each product by fma, the last difference with what it
+dropped.  That is right to |x| = 5e14, where n no longer fits a float's rounding.  Beyond, the value is NaN and the
+second result says so: see Note [doubt] in `intrinsics`.
 Polynomials: Sun's fdlibm k_sin.c and k_cos.c.
 """
 

@@ -1,10 +1,12 @@
 """LLVM values that compute with Python's operators, so that a helper reads like the formula it implements.
 
-A helper's body is an ordinary Python function over `Value`s.  Running it once writes its instructions into an LLVM function; no compiler
-looks at the Python.  That takes about a millisecond, where compiling the same formula through numba takes 30 to 100.
+A helper's body is an ordinary Python function over `Value`s.  Running it once writes its instructions into an LLVM
+function; no compiler looks at the Python.  That takes about a millisecond, where compiling the same formula through
+numba takes 30 to 100.
 
-Nothing here sets a fast-math flag: what is written is what is computed, except where `reassociable` is asked for by name.
-Kinds are NumPy's short names ("f8", "i4", "b1" for one bit).  Two values of different kinds never meet silently: that is a `TypeError`.
+Nothing here sets a fast-math flag: what is written is what is computed, except where `reassociable` is asked for by
+name. Kinds are NumPy's short names ("f8", "i4", "b1" for one bit).  Two values of different kinds never meet
+silently: that is a `TypeError`.
 """
 
 from __future__ import annotations
