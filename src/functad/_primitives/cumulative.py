@@ -41,7 +41,7 @@ def _linear_jvp(transform: Any, xs: Any, ts: Any, axis: int, reverse: bool) -> A
     return [cumsum(xs[0], axis=axis, reverse=reverse)], [None if ts[0] is None else cumsum(ts[0], axis=axis, reverse=reverse)]
 
 
-cumsum = Primitive(
+cumsum: Primitive = Primitive(
     name="cumsum",
     numpy=lambda x, axis, reverse: _along(np.cumsum, x, axis, reverse),
     infer=_same,
@@ -63,7 +63,7 @@ def _cumprod_jvp(transform: Any, xs: Any, ts: Any, axis: int, reverse: bool) -> 
     return [out], [recurrence(x, scale(t, exclusive_products(x, axis, reverse)), axis=axis, reverse=reverse)]
 
 
-cumprod = Primitive(
+cumprod: Primitive = Primitive(
     name="cumprod",
     numpy=lambda x, axis, reverse: _along(np.cumprod, x, axis, reverse),
     infer=_same,
@@ -122,7 +122,7 @@ def _recurrence_batch(transform: Any, xs: Any, mapped: Any, size: int, axis: int
     return [recurrence(*[x if m else spread(x, size) for x, m in zip(xs, mapped, strict=True)], axis=axis + 1, reverse=reverse)], [True]
 
 
-recurrence = Primitive(
+recurrence: Primitive = Primitive(
     name="recurrence",
     numpy=_recurrence_numpy,
     infer=_recurrence_infer,

@@ -74,7 +74,7 @@ def _reduction(
 
 # ---- sums
 
-reduce_sum = _reduction(
+reduce_sum: Primitive = _reduction(
     "reduce_sum", lambda x, axes: np.add.reduce(x, axis=axes, dtype=np.asarray(x).dtype), "sum", lambda out, x, t, axes: reduce_sum(t, axes=axes), X,
     lambda transform, cts, xs, types, axes: [widened(cts[0], types[0].shape, axes)],
 )  # fmt: skip
@@ -115,7 +115,9 @@ def _prod_tangent(out: Any, x: Any, t: Any, axes: tuple[int, ...]) -> Any:
     return reduce_sum(scale(t, others), axes=(last,))
 
 
-reduce_prod = _reduction("reduce_prod", lambda x, axes: np.multiply.reduce(x, axis=axes, dtype=np.asarray(x).dtype), "prod", _prod_tangent, X)
+reduce_prod: Primitive = _reduction(
+    "reduce_prod", lambda x, axes: np.multiply.reduce(x, axis=axes, dtype=np.asarray(x).dtype), "prod", _prod_tangent, X
+)
 
 # ---- extremes
 
