@@ -71,19 +71,19 @@ def call_helper(helper: Helper, builder: Any, arguments: Sequence[Any], careful:
     function = builder.module.globals.get(name)
     if function is None:
         result = llvm_type(helper.result_kind)
-        kinds = [llvm_type(helper.kind)] * helper.argument_count
+        kinds = [llvm_type(helper.argument_kind)] * helper.argument_count
         returned = ir.LiteralStructType([result, ir.IntType(1)]) if doubtful else result
         function = ir.Function(builder.module, ir.FunctionType(returned, kinds), name)
         function.linkage = "internal"
         for attribute in ("alwaysinline", "nounwind"):
             function.attributes.add(attribute)
         inner = ir.IRBuilder(function.append_basic_block("entry"))
-        answer = body(*(Value(inner, helper.kind, argument) for argument in function.args))
+        answer = body(*(Value(inner, helper.argument_kind, argument) for argument in function.args))
         if doubtful:
             pair = inner.insert_value(ir.Constant(returned, ir.Undefined), answer[0].node, 0)
             inner.ret(inner.insert_value(pair, answer[1].node, 1))
-        else:
-            inner.ret(answer.node)
+        else:  # a careful body may say that it has no doubt
+            inner.ret((answer[0] if isinstance(answer, tuple) else answer).node)
     called = builder.call(function, list(arguments))
     if not doubtful:
         return called
@@ -134,7 +134,7 @@ def as_intrinsic(name: str, type_of: Callable[..., Any], lower: Callable[..., An
 def numba_helper(name: str, careful: bool = False) -> Any:
     """The helper of this name, for numba-compiled code; KeyError if there is none.  `careful` as in Note [doubt]."""
     helper = HELPERS[name]
-    kind = NUMBA_TYPES[helper.kind]
+    kind = NUMBA_TYPES[helper.argument_kind]
     signature = NUMBA_TYPES[helper.result_kind](*[kind] * helper.argument_count)
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -114,7 +114,8 @@ def _scaled_log(x: Value, factor: tuple[float, float]) -> Value:
         return _scaled_log(x.to("f8"), factor).to("f4")
     high, low = log_pair(x)
     product = high * factor[0]
-    return _at_the_edges(x, product + fma(high, factor[0], -product) + fma(low, factor[0], high * factor[1]))
+    dropped = fma(high, factor[0], -product) + fma(low, factor[0], high * factor[1])
+    return _at_the_edges(x, product + dropped)
 
 
 def log2(x: Value) -> Value:

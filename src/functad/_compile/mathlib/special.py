@@ -1,4 +1,4 @@
-"""erf for float64 and float32, without branches: all three ranges are computed and one is chosen.
+"""erf for float64 and float32, without branches: all three ranges are computed and one is chosen; erfc and cbrt over libm.
 
 Coefficients: Sun's fdlibm s_erf.c near 0; Cephes ndtr.c (Moshier) for 0.84 <= |x| < 1 and beyond.  exp(-x**2) gets
 the rounding error of x**2 as well, without which the result would be 2.3 units off.
@@ -7,7 +7,7 @@ the rounding error of x**2 as well, without which the result would be 2.3 units 
 from __future__ import annotations
 
 from .exponential import exp_of_sum
-from .values import Value, absolute, copysign, fma, polynomial, select
+from .values import Value, absolute, copysign, external, fma, polynomial, select
 
 _NEAR_ABOVE = (
     1.28379167095512558561e-01,
@@ -82,3 +82,19 @@ def erf(x: Value) -> Value:
     far = copysign(1.0 - exp_of_sum(-square, -square_dropped) * ratio, x)
     value = select(near, fma(x, ratio, x), select(middle, x * ratio, far))
     return select(x != x, x, value)
+
+
+def erfc(x: Value) -> Value:
+    """libm's, which is scalar; float32 by way of float64, since erfcf is 2.04 units off."""
+    return external("erfc", x.to("f8")).to(x.kind)
+
+
+def cbrt(x: Value) -> Value:
+    """libm's, which is scalar, and one step of Newton's, since glibc's is 2.7 units off."""
+    if x.kind == "f4":
+        return external("cbrt", x.to("f8")).to("f4")
+    root = external("cbrt", x)
+    square = root * root
+    excess = fma(square, root, -x) + fma(root, root, -square) * root
+    better = root - excess / (3.0 * square)
+    return select((absolute(x) < float("inf")) & (x != 0.0), better, root)

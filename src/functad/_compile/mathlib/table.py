@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from . import arithmetic, complex_numbers, exponential, logarithm, portable, special, trigonometric
@@ -31,6 +32,7 @@ class Helper:
     body: Body
     portable: Body | None = None  # without a fused multiply-add; None: the body does not use it
     result: str | None = None  # the result's kind where it differs from the arguments'
+    arguments: str | None = None  # the arguments' kind where it differs from the name's
     doubtful: bool = False  # `body` also says where it has no answer: Note [doubt] in `intrinsics`
 
     @property
@@ -40,6 +42,10 @@ class Helper:
     @property
     def result_kind(self) -> str:
         return self.result or self.kind
+
+    @property
+    def argument_kind(self) -> str:
+        return self.arguments or self.kind
 
 
 def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
@@ -54,7 +60,7 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         result: str | None = None,
         doubtful: bool = False,
     ) -> tuple[tuple[str, ...], Helper]:
-        return kinds, Helper(name, "", count, body, portable, result, doubtful)
+        return kinds, Helper(name, "", count, body, portable, result, doubtful=doubtful)
 
     libm = arithmetic.libm
     body: Body
@@ -72,11 +78,13 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         ("erf", special.erf),
     ):
         yield row(FLOATS, name, 1, body, libm(name))
-    for name, partial in (("sin", trigonometric.sin), ("cos", trigonometric.cos), ("tan", trigonometric.tan)):
-        yield row(FLOATS, name, 1, partial, libm(name), doubtful=True)
+    for name, formula in (("sin", trigonometric.sin), ("cos", trigonometric.cos), ("tan", trigonometric.tan)):
+        yield row(FLOATS, name, 1, formula, libm(name), doubtful=True)
     yield row(FLOATS, "sigmoid", 1, exponential.sigmoid, portable.sigmoid)
     yield row(FLOATS, "pow", 2, logarithm.power, libm("pow"))
     yield row(FLOATS, "logaddexp", 2, logarithm.logaddexp, portable.logaddexp)
+    yield row(FLOATS, "cbrt", 1, special.cbrt, libm("cbrt"))
+    yield row(FLOATS, "erfc", 1, special.erfc)
     yield row(FLOATS, "hypot", 2, arithmetic.hypot, libm("hypot"))
     for name, symbol, count in (
         ("arcsin", "asin", 1),
@@ -86,8 +94,6 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         ("arccosh", "acosh", 1),
         ("arctanh", "atanh", 1),
         ("atan2", "atan2", 2),
-        ("cbrt", "cbrt", 1),
-        ("erfc", "erfc", 1),
         ("nextafter", "nextafter", 2),
     ):
         yield row(FLOATS, name, count, libm(symbol))
@@ -127,10 +133,23 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         ("power", arithmetic.integer_power),
     ):
         yield row(INTEGERS, name, 2, body)
-    for name, body, count in complex_numbers.BODIES:
-        yield row(COMPLEX, name, count, body)
-    for name, body in complex_numbers.REAL_VALUED:
-        yield from (row((kind,), name, 1, body, result=part) for kind, part in (("c16", "f8"), ("c8", "f4")))
+    yield from _complex_rows()
+
+
+def _complex_rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
+    reals, careful = complex_numbers.FORMULAS, complex_numbers.LIBM
+    for name, body, count in complex_numbers.PLAIN:
+        yield COMPLEX, Helper(name, "", count, body)
+    for name, body in complex_numbers.OF_REALS:
+        yield COMPLEX, Helper(name, "", 1, partial(body, reals), partial(body, careful))
+    for name, doubtful in complex_numbers.DOUBTFUL:
+        yield COMPLEX, Helper(name, "", 1, partial(doubtful, reals), partial(doubtful, careful), doubtful=True)
+    modulus = complex_numbers.absolute_value
+    for kind, part in (("c16", "f8"), ("c8", "f4")):
+        yield (kind,), Helper("abs", "", 1, partial(modulus, reals), partial(modulus, careful), result=part)
+        yield (kind,), Helper("complex", "", 2, complex_numbers.join, arguments=part)
+        for name, body in complex_numbers.REAL_VALUED:
+            yield (kind,), Helper(name, "", 1, body, result=part)
 
 
 HELPERS: dict[str, Helper] = {
