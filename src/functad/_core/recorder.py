@@ -91,7 +91,7 @@ PLAIN.edges = _NoEdges()
 class Builder:
     """A recording under way.  `plain` ones collect primitive equations; the others walk the trie."""
 
-    __slots__ = ("arguments", "captured", "equations", "large", "node", "open", "parent", "plain", "root", "structural")
+    __slots__ = ("arguments", "captured", "equations", "large", "node", "open", "parent", "plain", "root", "structural", "views")
 
     def __init__(self, parent: "Builder | None", root: Root | None) -> None:
         self.parent = parent
@@ -104,6 +104,7 @@ class Builder:
         self.equations: list[Equation] = []
         self.structural: dict[Var, Equation] = {}  # variables with structural zeros, and what made them (plain builders only)
         self.large: list[tuple[np.ndarray[Any, Any], Any]] = []  # held by reference, with the fingerprint at capture
+        self.views: set[Atom] = set()  # what shares memory with another traced array in NumPy: in-place operators refuse it
 
 
 def bind(op: Primitive, *inputs: Any, **params: Any) -> tuple[Tracer, ...]:
@@ -160,6 +161,9 @@ def inline(program: Program, inputs: Sequence[Any]) -> list[Any]:
 
 # ---- walking the trie
 
+# What makes a list, an array of objects or a foreign array an array or a tracer; the `_numpy` room puts its own in place.
+CONVERT: list[Callable[[Any], Any]] = [np.asarray]
+
 
 def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
     """(key, cell or value) of an operand that is not a tracer of this builder: the key is an atom we know, or the type of a new input."""
@@ -175,6 +179,8 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
             return x.atom, x.cell
         inner = builder.captured.get(x.atom)
         return (x.atom.type if inner is None else inner), x.cell
+    if type(x) is not np.ndarray or x.dtype == object:
+        return lift(builder, CONVERT[0](x))
     if builder is None:
         raise _escaped()
     return array_type(x.shape, x.dtype), capture(builder, x)
