@@ -45,6 +45,8 @@ class View:
     """
 
     index: Callable[..., Any]
+    keeps_order: bool = False  # the elements stay where they are in memory: a contiguous buffer serves as it is
+    joins: bool = False  # the inputs lie one after the other along params["axis"]: each can be written to its place
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,9 @@ def array_type(shape: tuple[int, ...], dtype: Any, weak: bool = False) -> ArrayT
     found = _TYPES.get((shape, dtype, weak))
     if found is not None:
         return found
-    dtype = np.dtype(dtype).newbyteorder("=")
+    dtype = np.dtype(dtype)
+    # NumPy's own object where there is one: `newbyteorder` and pickle make equal ones that are not it, and a kernel's front compares identities
+    dtype = np.dtype(dtype.type) if dtype.kind in "biufc" else dtype.newbyteorder("=")
     shape = tuple(int(n) for n in shape)
     key = (shape, dtype, weak)
     return _TYPES.get(key) or _TYPES.setdefault(key, ArrayType(shape, dtype, weak))

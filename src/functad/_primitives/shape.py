@@ -127,6 +127,7 @@ reshape = linear_view(
     structural=passes_on,
     inward=lambda op, inputs, p, shape: reshape(apply(op, inputs[0], _reshaped(p, inputs[0].type.shape)), shape=shape),
 )  # fmt: skip
+reshape.kernel = View(_reshape_index, keeps_order=True)
 
 
 def _reshaped(p: Any, shape: tuple[int, ...]) -> Any:
@@ -314,7 +315,7 @@ concatenate = Primitive(
     jvp=_concatenate_jvp,
     transpose=_concatenate_transpose,
     batch=_concatenate_batch,
-    kernel=View(_concatenate_index),
+    kernel=View(_concatenate_index, joins=True),
     kind="join",
     examples=lambda: [([_data(2, 3), -_data(1, 3)], {"axis": 0}), ([_data(2, 1), _data(2, 2), _data(2, 1)], {"axis": 1}), ([_data(0), _data(2)], {"axis": 0})],
     note="joins along `axis`",

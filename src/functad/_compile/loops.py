@@ -1,0 +1,287 @@
+"""Spelling one nest of loops: values are pulled from what is stored or reduced, element by element.
+
+What lives here: `Nest`.  A value is asked for at index texts.  Each value gets one local variable, placed in the outermost loop that
+has its indices, so that a column is read once in each row; a value whose indices are the loops' own over the whole of its array is in bounds
+anywhere and leaves the conditions (`if i0 >= h0:`) around it; every other stays inside them, so that nothing is read out of bounds.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from functad._compile.accesses import Block, Buffer, Scalar, cast, product
+from functad._compile.folds import Folding
+from functad._compile.schedule import Loops, Store, probe
+from functad._compile.sizes import code_of, literal_text
+from functad._core.primitive import Call, Expression, View
+from functad._core.program import Atom, Equation, Literal, Var
+
+if TYPE_CHECKING:
+    from functad._compile.emit import Frame
+
+__all__ = ["PULLED_CALLS", "Nest", "Scope", "UnsupportedKernelError"]
+
+_NAMES = re.compile(r"[a-z]\d+")
+Index = tuple[str, ...]
+
+
+class UnsupportedKernelError(Exception):
+    """An equation has no kernel form for its dtypes."""
+
+
+class Scope:
+    """Where lines go and which values are known there; `block` is None for the loops themselves, which place by level."""
+
+    __slots__ = ("block", "known", "parent")
+
+    def __init__(self, parent: "Scope | None", block: Block | None) -> None:
+        self.parent, self.block = parent, block
+        self.known: dict[tuple[Var, Index], str] = {}
+
+    def find(self, key: tuple[Var, Index]) -> str | None:
+        """The text of a value that is known here."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.known.get(key)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+
+# Call kind -> spelling of one element: (nest, equation, indices, scope) -> text.
+PULLED_CALLS: dict[str, Callable[["Nest", Equation, Index, Scope], str]] = {}
+
+
+class Nest:
+    """Writes one `Loops` step into a block."""
+
+    def __init__(self, frame: "Frame", loops: Loops, block: Block) -> None:
+        self.frame, self.loops, self.names, self.sizes = frame, loops, frame.names, frame.sizes
+        self.flat = loops.flat and len(loops.space) > 1
+        self.space = (product(loops.space),) if self.flat else loops.space
+        self.base = Scope(None, None)
+        self.level: dict[str, int] = {}  # name -> number of loops around it
+        self.indices: dict[str, str] = {}  # text of an index -> its local name
+        self.own = tuple([f"i{k}" for k in range(len(self.space))])
+        self.before = block.block()  # what comes before everything: reductions fill their results
+        self.blocks: list[Block] = []  # by level, before the next loop
+        self.after: list[Block] = []
+        self.chunk_start: Block | None = None
+        self.chunk_end: Block | None = None
+        self._open(block, chunked=any([Folding.is_chunked(self, e) for e in loops.folds]))
+
+    def _open(self, block: Block, chunked: bool) -> None:
+        for k in range(len(self.space)):
+            self.blocks.append(block.block())
+            size, index = self.space[k], self.own[k]
+            self.level[index] = k + 1
+            if " " in size:
+                name = self.names.fresh("n")
+                self.blocks[0].line(f"{name} = {size}")
+                size = name
+            if chunked and k == len(self.space) - 1:
+                start = self.names.fresh("b")
+                block.line(f"for {start} in range(0, {size}, 1024):")
+                chunk = block.block(1)
+                self.chunk_start = chunk.block()
+                chunk.line(f"for {index} in range({start}, min({start} + 1024, {size})):")
+                inner = chunk.block(1)
+                self.chunk_end = chunk.block()
+            else:
+                block.line(f"for {index} in range({size}):")
+                inner = block.block(1)
+            self.after.append(block.block())
+            block = inner
+        self.blocks.append(block.block())
+        self.after.append(block)
+
+    def write(self) -> None:
+        """All its stores and reductions."""
+        for store in self.loops.stores:
+            self._store(store)
+        for e in self.loops.folds:
+            Folding(self, e).write()
+        if self.blocks[-1].is_empty() and self.space:
+            self.blocks[-1].line("pass")
+
+    def identity(self, a: Atom) -> Index:
+        """The indices at which an atom of this space is asked for."""
+        shape = self.sizes.shape(a.type.shape)
+        if self.flat:
+            return self.own if shape else ()
+        loops = iter(self.own)
+        return tuple(["0" if n == "1" else next(loops) for n in shape])
+
+    def _store(self, store: Store) -> None:
+        a, frame = store.atom, self.frame
+        at = self.identity(a)
+        text = self.value(a, at, self.base)
+        if store.output is not None:
+            target: Any = frame.output(store.output, self.sizes.shape(a.type.shape))
+        elif store.region is not None:
+            v, axis, begin = store.region
+            target = frame.buffer_of(v).region(axis, begin)
+        elif not a.type.shape:
+            assert isinstance(a, Var)
+            frame.define_scalar(a, text, self.blocks[-1])
+            return
+        else:
+            target = frame.storage[a]  # type: ignore[index]  # without output or region, the atom is a variable
+        if isinstance(target, Scalar):
+            self.blocks[-1].line(f"{target.name} = {text}", "result")
+        else:
+            self.blocks[-1].line(target.store(self.place(target, at), text), "result")
+
+    def place(self, buffer: Buffer, at: Index) -> str:
+        """Position of an element of a buffer."""
+        if self.flat and buffer.shape:
+            return buffer.offset + " + " + at[0] if buffer.offset != "0" else at[0]
+        return buffer.place(at)
+
+    # ---- levels and names
+
+    def level_of(self, text: str) -> int:
+        """Number of loops whose indices a text has."""
+        return max([self.level.get(name, 0) for name in _NAMES.findall(text)], default=0)
+
+    def index(self, text: str) -> str:
+        """A local name for an index; index arithmetic is safe anywhere."""
+        if text.isalnum():
+            return text
+        found = self.indices.get(text)
+        if found is None:
+            level = self.level_of(text)
+            found = self.indices[text] = self.names.fresh("j")
+            self.level[found] = level
+            self.blocks[level].line(f"{found} = {text}")
+        return found
+
+    def is_plain(self, v: Var, at: Index) -> bool:
+        """Whether an element is in bounds whatever condition is around it."""
+        if self.flat:
+            return True
+        for i, n in zip(at, self.sizes.shape(v.type.shape), strict=True):
+            if i != "0" or n != "1":
+                k = self.level.get(i, 0) - 1
+                if i[0] != "i" or self.space[k] != n:
+                    return False
+        return True
+
+    def home(self, v: Var, at: Index, scope: Scope) -> tuple[Block, Scope]:
+        """Where the line of a value goes and where it is known."""
+        if scope.block is None or self.is_plain(v, at):
+            return self.blocks[max([self.level_of(i) for i in at], default=0)], self.base
+        return scope.block, scope
+
+    def assign(self, v: Var, at: Index, scope: Scope, text: str, note: str) -> str:
+        """A local variable for a value."""
+        block, scope = self.home(v, at, scope)
+        name = scope.known[v, at] = self.names.fresh("v")
+        block.line(f"{name} = {text}", note)
+        self.level[name] = max([self.level_of(i) for i in at], default=0)
+        return name
+
+    # ---- values
+
+    def value(self, a: Atom, at: Index, scope: Scope) -> str:
+        """Text of an element of an atom."""
+        if isinstance(a, Literal):
+            return literal_text(a)
+        found = scope.find((a, at))
+        if found is not None:
+            return found
+        if a not in self.loops.written:
+            stored = self.frame.find(a)
+            if isinstance(stored, Scalar):
+                return stored.name
+            if stored is not None:
+                return self.assign(a, at, scope, stored.load(self.place(stored, at)), "a load")
+        e = self.frame.plan.producer[a]
+        kernel = e.op.kernel
+        if isinstance(kernel, Expression):
+            self._expressions(a, at, scope)
+            found = scope.find((a, at))
+            assert found is not None
+            return found
+        if isinstance(kernel, View):
+            return self._view(e, at, scope)
+        assert isinstance(kernel, Call)
+        return PULLED_CALLS[kernel.kind](self, e, at, scope)
+
+    def _expressions(self, a: Var, at: Index, scope: Scope) -> None:
+        """Elementwise operations behind a variable, in the program's order: chains are longer than Python's stack."""
+        producer = self.frame.plan.producer
+        wanted: dict[Var, Equation] = {}
+        stack: list[Atom] = [a]
+        while stack:
+            v = stack.pop()
+            if not isinstance(v, Var) or v in wanted or scope.find((v, at)) is not None:
+                continue
+            if v not in self.loops.written and self.frame.find(v) is not None:
+                continue
+            e = producer[v]
+            if isinstance(e.op.kernel, Expression):
+                wanted[v] = e
+                stack.extend(e.inputs)
+        order = self.frame.order
+        for v in sorted(wanted, key=order.__getitem__):
+            e = wanted[v]
+            texts = [self.value(x, at, scope) for x in e.inputs]
+            self.assign(v, at, scope, expression_text(e, texts), note_of(e))
+
+    def _view(self, e: Equation, at: Index, scope: Scope) -> str:
+        out, kernel = e.outputs[0], e.op.kernel
+        assert isinstance(kernel, View)
+        source = e.inputs[0]
+        if self.flat:
+            return self.value(source, at if kernel.keeps_order and source.type.shape else (), scope)
+        pieces = probe(e, self.sizes, at)
+        if pieces[0][0] is None:
+            return self._piece(e, pieces[0], scope)
+        name, (block, home) = self.names.fresh("v"), self.home(out, at, scope)
+        lines = Block()
+        word = "if"
+        for condition, which, texts in pieces:
+            inner = Block(1)
+            text = self._piece(e, (None, which, texts), Scope(scope, inner))
+            inner.line(f"{name} = {text}", note_of(e))
+            lines.line(f"{word} {condition}:" if condition is not None else "else:", note_of(e))
+            lines.items.append(inner)
+            word = "elif"
+            if condition is None:
+                break
+        block.items.append(lines)
+        home.known[out, at] = name
+        self.level[name] = max([self.level_of(i) for i in at], default=0)
+        return name
+
+    def _piece(self, e: Equation, piece: Any, scope: Scope) -> str:
+        _, which, texts = piece
+        if which is None:
+            return literal_text(Literal(0, e.outputs[0].type))
+        return self.value(e.inputs[which], tuple([self.index(t) for t in texts]), scope)
+
+
+def expression_text(e: Equation, texts: list[str]) -> str:
+    """The operation spelt on these operands."""
+    kernel = e.op.kernel
+    assert isinstance(kernel, Expression)
+    code = code_of(e.outputs[0])
+    text = kernel.emit([code_of(a) for a in e.inputs], code, *texts, **e.params)
+    if text is None:
+        raise UnsupportedKernelError(f"{e.op.name} of {', '.join(repr(a.type) for a in e.inputs)}")
+    return cast(code, text)
+
+
+def note_of(e: Equation) -> str:
+    """The equation, for messages."""
+    return f"{e.op.name} of {', '.join(repr(a.type) for a in e.inputs)}"
+
+
+def loops_of(nest: Nest, a: Atom) -> list[int | None]:
+    """For each axis of an atom, which loop runs over it."""
+    loops = iter(range(len(nest.loops.space)))
+    return [None if n == "1" else next(loops) for n in nest.sizes.shape(a.type.shape)]
+
+

@@ -1,0 +1,222 @@
+"""From a program to something that runs.
+
+What lives here: `Executable`, which evaluates a program in NumPy until a kernel has paid for itself (the ski-rental rule: when what the NumPy calls
+are estimated to have cost exceeds what compiling is estimated to cost), or from the start where the kernel is there or asked for; the
+process-wide table of kernels by program structure; the setting that pins an evaluator.
+What it promises: thread-safe; one compile for each key; results are fresh arrays, numbers without axes are NumPy scalars; equal bits for equal calls
+under one evaluator.  The table lives as long as the process.
+"""
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from functad._compile.costs import compile_cost, kernel_cost, numpy_cost
+from functad._compile.emit import KernelText, kernel_text
+from functad._compile.front import Slot, make_caller
+from functad._compile.kernel import Kernel, compile_kernel
+from functad._compile.segments import Segment, cut, driver, host_reason
+from functad._compile.simplify import simplify
+from functad._compile.sizes import CODES, Sizes, read
+from functad._core.interpret import python_function
+from functad._core.program import Equation, Program
+from functad.errors import KernelError
+
+__all__ = ["Executable", "compile_count", "evaluator"]
+
+RELEASE_GIL = 20e-6  # seconds of estimated work; letting go and taking it back costs 0.04 us and may cost a switch
+
+_PINNED: ContextVar[str | None] = ContextVar("functad evaluator", default=None)
+_DTYPES = {code: dtype for dtype, code in CODES.items()}
+
+
+class _Recipe:
+    """What is known of all programs with one key."""
+
+    __slots__ = ("account", "kernel", "lock", "ready", "text")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.account = 0.0  # estimated seconds spent in NumPy
+        self.ready = False  # some program with this key was compiled
+        self.text: KernelText | None = None
+        self.kernel: Kernel | None = None
+
+
+_RECIPES: dict[Hashable, _Recipe] = {}
+
+
+def compile_count() -> int:
+    """Number of kernels made so far, for the tests of what must not compile."""
+    return sum([r.kernel is not None for r in list(_RECIPES.values())])
+
+
+@contextmanager
+def evaluator(name: str | None) -> Iterator[None]:
+    """Pin the evaluator of unjitted programs: "numpy", "kernel", or None for the rule."""
+    if name not in (None, "numpy", "kernel"):
+        raise ValueError(f"evaluator is 'numpy', 'kernel' or None, not {name!r}")
+    token = _PINNED.set(name)
+    try:
+        yield
+    finally:
+        _PINNED.reset(token)
+
+
+def _recipe(key: Hashable) -> _Recipe:
+    return _RECIPES.get(key) or _RECIPES.setdefault(key, _Recipe())
+
+
+def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, KernelText]:
+    """The kernel of a program without host operations."""
+    with recipe.lock:
+        if recipe.text is None:
+            recipe.text = kernel_text(program, sizes)
+        if recipe.kernel is None:
+            text = recipe.text
+            try:
+                recipe.kernel = compile_kernel(text.source, "kernel", text.arguments, text.notes)
+            except KernelError as error:
+                message = str(error).split("\n  at ")[0]
+                raise KernelError(
+                    f"{message}\n\n{text.source}\nThis is a fault of functad; until it is mended, evaluate in NumPy with `evaluator('numpy')`"
+                ) from None
+        return recipe.kernel, recipe.text
+
+
+def _segment_caller(program: Program, bound: Mapping[int, Any]) -> Callable[..., Any]:
+    """The front of a kernel: takes the inputs that are not bound, returns one result or a tuple."""
+    key, sizes = read(program)
+    recipe = _recipe(key)
+    kernel, text = _kernel(program, recipe, sizes)
+    recipe.ready = True
+    values = dict(zip(sizes.names, sizes.values, strict=True)) | {"0": 0, "1": 1}
+    inputs = [Slot(v.type.dtype, v.type.shape, not v.type.shape) for v in program.inputs]
+    outputs = [Slot(a.type.dtype, a.type.shape, not a.type.shape) for a in program.outputs]
+    scratch = [Slot(_DTYPES[code], tuple([values[n] for n in shape])) for code, shape in text.scratch]
+    return make_caller(kernel, inputs, sizes.values, outputs, scratch, None, dict(bound), kernel_cost(program) > RELEASE_GIL)
+
+
+class Executable:
+    """A program that can be called: `executable(*inputs) -> tuple of outputs`.
+
+    Parameters
+    ----------
+    program : Program
+        What to run.
+    evaluator : {"numpy", "kernel"}, optional
+        Pins how, for good.
+    """
+
+    __slots__ = ("_compiled", "_cost", "_lock", "_numpy", "_price", "_recipe", "_simplified", "evaluator", "program")
+
+    def __init__(self, program: Program, evaluator: str | None = None) -> None:
+        self.program = program
+        self.evaluator = evaluator
+        self._lock = threading.RLock()
+        self._simplified: Program | None = None
+        self._numpy: Callable[..., tuple[Any, ...]] | None = None
+        self._compiled: Callable[..., tuple[Any, ...]] | None = None
+        self._recipe: _Recipe | None = None
+        self._cost = self._price = 0.0
+
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
+        pinned = self.evaluator or _PINNED.get()
+        if pinned is None:
+            compiled = self._compiled
+            if compiled is not None:
+                return compiled(*args)
+            return self._rented(args)
+        if pinned == "numpy":
+            return (self._numpy or self._in_numpy())(*args)
+        return (self._compiled or self.compile())(*args)
+
+    def _rented(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """A call that may still be in NumPy."""
+        recipe = self._recipe
+        if recipe is None:
+            recipe = self._recipe = _recipe(read(self.simplified)[0])
+            self._cost, self._price = numpy_cost(self.simplified), compile_cost(self.simplified)
+        recipe.account += self._cost
+        if recipe.ready or recipe.account > self._price:
+            return self.compile()(*args)
+        return (self._numpy or self._in_numpy())(*args)
+
+    @property
+    def simplified(self) -> Program:
+        """The program after `simplify`."""
+        found = self._simplified
+        if found is None:
+            found = self._simplified = simplify(self.program)
+        return found
+
+    def _in_numpy(self) -> Callable[..., tuple[Any, ...]]:
+        found = self._numpy = python_function(self.simplified)
+        return found
+
+    def compile(self) -> Callable[..., tuple[Any, ...]]:
+        """Make the kernels now; from here on they are used."""
+        with self._lock:
+            if self._compiled is None:
+                call = self._caller({}, always_tuple=True)
+                recipe = self._recipe or _recipe(read(self.simplified)[0])
+                recipe.ready = True
+                self._recipe = recipe
+                self._compiled = call
+            return self._compiled
+
+    def caller(self, bound: Mapping[int, Any] | None = None) -> Callable[..., Any]:
+        """A callable that takes the inputs that are not bound (by position) and returns one result, or a tuple where there is not just one.
+
+        Kernels are compiled now; where there is no host operation, the callable is the front in machine code itself.
+        """
+        if self.evaluator == "numpy" or (self.evaluator is None and _PINNED.get() == "numpy"):
+            return _unpacked(_with_bound(self._numpy or self._in_numpy(), len(self.program.inputs), bound or {}), len(self.program.outputs))
+        return self._caller(bound or {}, always_tuple=False)
+
+    def _caller(self, bound: Mapping[int, Any], always_tuple: bool) -> Callable[..., Any]:
+        program = self.simplified
+        pieces = cut(program)
+        single = len(program.outputs) == 1
+        if len(pieces) == 1 and isinstance(pieces[0], Segment):
+            call = _segment_caller(program, bound)
+            return (lambda *args: (call(*args),)) if always_tuple and single else call
+        callers = {piece: _segment_caller(piece.program, {}) for piece in pieces if isinstance(piece, Segment)}
+        run = driver(program, pieces, callers, bound)
+        return run if always_tuple else _unpacked(run, len(program.outputs))
+
+    def source(self) -> str:
+        """Text of the kernels, with the steps that run in NumPy between them; compiles nothing."""
+        texts = []
+        for piece in cut(self.simplified):
+            if isinstance(piece, Segment):
+                texts.append(kernel_text(piece.program, read(piece.program)[1]).source)
+            else:
+                texts.append(_host_text(piece))
+        return "\n".join(texts)
+
+
+def _host_text(e: Equation) -> str:
+    outputs = ", ".join(repr(v.type) for v in e.outputs)
+    return f"# in NumPy: {e.op.name} of {', '.join(repr(a.type) for a in e.inputs)} -> {outputs}  ({host_reason(e)})\n"
+
+
+def _with_bound(call: Callable[..., Any], count: int, bound: Mapping[int, Any]) -> Callable[..., Any]:
+    """`call` without the inputs that are bound."""
+    if not bound:
+        return call
+    fixed = {i: np.array(x)[()] for i, x in bound.items()}
+
+    def rest(*args: Any) -> Any:
+        given = iter(args)
+        return call(*[fixed[i] if i in fixed else next(given) for i in range(count)])
+
+    return rest
+
+
+def _unpacked(call: Callable[..., tuple[Any, ...]], outputs: int) -> Callable[..., Any]:
+    return (lambda *args: call(*args)[0]) if outputs == 1 else call

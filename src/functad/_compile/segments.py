@@ -1,0 +1,156 @@
+"""Cutting a program where NumPy must step in: kernels between host operations.
+
+What lives here: `is_host`, `cut` and the driver that calls the pieces in order.
+What it promises: a program with host operations is slower, never an error; its results are those of its pieces.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from functad._compile.loops import UnsupportedKernelError, expression_text
+from functad._compile.mathlib import has_helper
+from functad._compile.schedule import PULLED
+from functad._compile.sizes import CODES
+from functad._core.interpret import compile_source
+from functad._core.primitive import Call, Expression, Host
+from functad._core.program import Atom, Equation, Literal, Program, Var
+
+__all__ = ["Segment", "cut", "driver", "host_reason", "is_host"]
+
+_HELPER = re.compile(r"\b([a-z_0-9]+_(?:f8|f4|i8|i4|i2|i1|u8|u4|u2|u1|b1|c16|c8))\(")
+_KNOWN: dict[Hashable, str | None] = {}  # (operation, dtypes, params) -> why it has no kernel form; bounded by what programs use
+
+
+@dataclass(eq=False)
+class Segment:
+    """A piece without host operations, as a program of its own."""
+
+    program: Program
+
+
+def is_host(e: Equation) -> bool:
+    """Whether this equation runs in NumPy."""
+    return host_reason(e) is not None
+
+
+def host_reason(e: Equation) -> str | None:
+    """Why this equation runs in NumPy, or None where a kernel does it."""
+    kernel = e.op.kernel
+    if isinstance(kernel, Host):
+        return kernel.reason
+    for a in (*e.inputs, *e.outputs):
+        if a.type.dtype not in CODES:
+            return f"kernels do not know {a.type.dtype}"
+    if isinstance(kernel, Call):
+        return _call_reason(e, kernel)
+    if isinstance(kernel, Expression):
+        key = (e.op, tuple([a.type.dtype.char for a in (*e.inputs, *e.outputs)]), tuple(e.params.items()))
+        if key not in _KNOWN:
+            _KNOWN[key] = _expression_reason(e)
+        return _KNOWN[key]
+    return None
+
+
+def _call_reason(e: Equation, kernel: Call) -> str | None:
+    from functad._compile import routines  # noqa: F401  # fills ROUTINES
+    from functad._compile.emit import ROUTINES
+    from functad._compile.loops import PULLED_CALLS
+
+    if kernel.kind not in ROUTINES and kernel.kind not in PULLED_CALLS and kernel.kind not in PULLED:
+        return f"no routine for {kernel.kind}"
+    for value in e.params.values():
+        programs = (value,) if isinstance(value, Program) else value if type(value) is tuple else ()
+        for p in programs:
+            if isinstance(p, Program):
+                reason = next((r for r in map(host_reason, p.equations) if r is not None), None)
+                if reason is not None:
+                    return f"its body has an operation without kernel form: {reason}"
+    return None
+
+
+def _expression_reason(e: Equation) -> str | None:
+    try:
+        text = expression_text(e, [f"v{i}" for i in range(len(e.inputs))])
+    except UnsupportedKernelError as error:
+        return f"no kernel form of {error}"
+    missing = [name for name in _HELPER.findall(text) if not has_helper(name)]
+    return f"no helper {missing[0]}" if missing else None
+
+
+def cut(program: Program) -> list[Segment | Equation]:
+    """Pieces in the order in which they run."""
+    level: dict[Any, int] = dict.fromkeys(program.inputs, 0)
+    kernels: dict[int, list[Equation]] = {}
+    hosts: dict[int, list[Equation]] = {}
+    for e in program.equations:
+        at = max([level.get(a, 0) for a in e.inputs], default=0)
+        host = is_host(e)
+        (hosts if host else kernels).setdefault(at, []).append(e)
+        level.update(dict.fromkeys(e.outputs, at + host))
+    pieces: list[Segment | Equation] = []
+    for at in range(max([*kernels, *hosts], default=0) + 1):
+        if at in kernels:
+            pieces.append(_segment(kernels[at], program, kernels, hosts, at))
+        pieces += hosts.get(at, [])
+    if not pieces or (isinstance(pieces[0], Segment) and len(pieces) == 1):
+        return [Segment(program)]
+    return pieces
+
+
+def _segment(
+    equations: Sequence[Equation], program: Program, kernels: Mapping[int, Sequence[Equation]], hosts: Mapping[int, Sequence[Equation]], at: int
+) -> Segment:
+    bound = {v for e in equations for v in e.outputs}
+    inputs = dict.fromkeys([a for e in equations for a in e.inputs if isinstance(a, Var) and a not in bound])
+    readers = [e for group in (kernels, hosts) for k, es in group.items() if k > at or (group is hosts and k == at) for e in es]
+    wanted = {a for e in readers for a in e.inputs} | set(program.outputs)
+    return Segment(Program(inputs, equations, [v for e in equations for v in e.outputs if v in wanted]))
+
+
+def driver(
+    program: Program, pieces: Sequence[Segment | Equation], callers: Mapping[Segment, Callable[..., Any]], bound: Mapping[int, Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """A function of the inputs that are not bound, which calls the pieces in order and returns the tuple of results."""
+    names: dict[Var, str] = {v: f"v{i}" for i, v in enumerate(program.inputs)}
+    namespace: dict[str, Any] = {"errstate": np.errstate, "array": np.array, "asarray": np.asarray, **{f"v{i}": x for i, x in bound.items()}}
+    lines = ["with errstate(all='ignore'):"]
+
+    def constant(value: Any) -> str:
+        name = f"k{len(namespace)}"
+        namespace[name] = value
+        return name
+
+    def text(a: Atom) -> str:
+        return constant(a.array()) if isinstance(a, Literal) else names[a]
+
+    for v in program.inputs:
+        if not v.type.shape:
+            lines.append(f"    {names[v]} = asarray({names[v]}, {constant(v.type.dtype)})[()]")
+    taken = [f"v{i}" for i in range(len(program.inputs)) if i not in bound]
+    lines = [f"{v} = b_{v}" for i in bound for v in (f"v{i}",)] + lines
+    for i in bound:
+        namespace[f"b_v{i}"] = namespace.pop(f"v{i}")
+    for piece in pieces:
+        outputs = piece.program.outputs if isinstance(piece, Segment) else piece.outputs
+        for a in outputs:
+            assert isinstance(a, Var)
+            names.setdefault(a, f"v{len(names)}")
+        targets = ", ".join([names[a] for a in outputs])  # type: ignore[index]  # variables, as just seen
+        if isinstance(piece, Segment):
+            call = f"{constant(callers[piece])}({', '.join([names[v] for v in piece.program.inputs])})"
+        else:
+            keywords = [f"{k}={constant(v)}" for k, v in piece.params.items()]
+            call = f"{constant(piece.op.numpy)}({', '.join([*map(text, piece.inputs), *keywords])})"
+            targets += "," if piece.op.multiple and len(outputs) == 1 else ""
+        lines.append(f"    {targets} = {call}")
+    fresh: set[Atom] = {v for e in program.equations for v in e.outputs}
+    results = []
+    for a in program.outputs:
+        results.append(f"{text(a)}[()]" if not a.type.shape else (text(a) if a in fresh else f"array({text(a)})"))
+        fresh.discard(a)
+    source = f"def run({', '.join(taken)}):\n" + "".join(f"    {line}\n" for line in [*lines, f"return ({''.join(r + ', ' for r in results)})"])
+    return compile_source(source, "run", namespace)

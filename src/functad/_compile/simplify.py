@@ -1,0 +1,5 @@
+from functad._core.program import Program, without_dead
+
+
+def simplify(program: Program) -> Program:
+    return without_dead(program)
