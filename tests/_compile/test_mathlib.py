@@ -19,7 +19,8 @@ def kernel_of(name, kind, count, result, argument=None, remark=""):
     """A loop over one helper; kept for the whole run."""
     parameters = ", ".join(f"x{k}" for k in range(count))
     elements = ", ".join(f"x{k}[i]" for k in range(count))
-    source = f"def kernel({parameters}, n, out):  # {remark}\n    for i in range(n):\n        out[i] = {name}_{kind}({elements})\n    return 0\n"
+    loop = f"    for i in range(n):\n        out[i] = {name}_{kind}({elements})\n"
+    source = f"def kernel({parameters}, n, out):  # {remark}\n{loop}    return 0\n"
     stored = "u1" if result == "b1" else result
     return compile_kernel(source, "kernel", [f"{argument or kind}*"] * count + ["i8", f"{stored}*"])
 
@@ -130,7 +131,14 @@ def test_trigonometry_of_huge_arguments(name, kind):
 
 
 def test_doubt_in_one_helper_reaches_every_return():
-    source = "def kernel(x, out):\n    out[0] = sin_f8(x[0])\n    if x[0] > 1.0:\n        return 7\n    out[0] = cos_f8(x[0])\n    return 0\n"
+    source = """
+def kernel(x, out):
+    out[0] = sin_f8(x[0])
+    if x[0] > 1.0:
+        return 7
+    out[0] = cos_f8(x[0])
+    return 0
+"""
     kernel = compile_kernel(source, "kernel", ["f8*", "f8*"])
     x, out = np.array([1e200]), np.empty(1)
     assert kernel.run([x.ctypes.data, out.ctypes.data]) == 7
@@ -176,8 +184,11 @@ def assert_same(got, expected, what, units=4):
     assert not wrong.any(), ([w[wrong] for w in what], got[wrong], expected[wrong])
 
 
-NUMPY_UNARY = """exp exp2 expm1 sinh cosh tanh log log2 log10 log1p sin cos tan arcsin arccos arctan arcsinh arccosh arctanh cbrt
-    sqrt floor ceil trunc rint sign abs""".split()
+NUMPY_UNARY = [
+    *("exp", "exp2", "expm1", "sinh", "cosh", "tanh", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
+    *("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "cbrt"),
+    *("sqrt", "floor", "ceil", "trunc", "rint", "sign", "abs"),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -399,7 +410,8 @@ def test_matrix_products(kind, transa, transb):
 def test_sums_may_be_reordered_only_on_the_accumulator():
     source = (
         "def kernel(x, n, out):\n    total = f4(0.0)\n    most = f4(-inf)\n    for i in range(n):\n"
-        "        total = add_reassoc_f4(total, x[i])\n        most = maximum_f4(most, x[i])\n    out[0] = total\n    out[1] = most\n    return 0\n"
+        "        total = add_reassoc_f4(total, x[i])\n        most = maximum_f4(most, x[i])\n"
+        "    out[0] = total\n    out[1] = most\n    return 0\n"
     )
     kernel = compile_kernel(source, "kernel", ["f4*", "i8", "f4*"])
     x, out = np.arange(1000, dtype="f4"), np.empty(2, "f4")

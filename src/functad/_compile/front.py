@@ -155,17 +155,21 @@ def _run(
     return results[0] if len(results) == 1 else results
 
 
+_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_PYTHON_RANKS: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+
+
 def _converted(slot: Slot, given: Any) -> npt.NDArray[Any]:
     """`given` as the array that the slot describes."""
-    weak = type(given) in (bool, int, float, complex)
+    rank = _PYTHON_RANKS.get(type(given))
+    if rank is not None:  # Python's numbers take the slot's type, as in NumPy, unless they would change their kind
+        if rank > _RANKS[slot.dtype.kind]:
+            raise TypeError(f"an argument of dtype {slot.dtype} is needed, {given!r} was given")
+        given = slot.dtype.type(given)
     array = np.asarray(given)
     if array.shape != slot.shape:
         raise ValueError(f"an argument of shape {slot.shape} is needed, {array.shape} was given")
-    if weak:  # Python's numbers take the slot's type, as in NumPy, unless they would change their kind
-        if "biufc".index(array.dtype.kind) > "biufc".index(slot.dtype.kind) + (slot.dtype.kind == "u"):
-            raise TypeError(f"an argument of dtype {slot.dtype} is needed, {given!r} was given")
-        array = np.asarray(slot.dtype.type(given))
-    elif array.dtype.newbyteorder("=") != slot.dtype:
+    if array.dtype.newbyteorder("=") != slot.dtype:
         raise TypeError(f"an argument of dtype {slot.dtype} is needed, {array.dtype} was given")
     return np.require(array, slot.dtype, ["C_CONTIGUOUS", "ALIGNED"])
 

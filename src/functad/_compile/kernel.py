@@ -22,6 +22,7 @@ import functools
 import hashlib
 import linecache
 import os
+import re
 import sys
 import threading
 import weakref
@@ -34,6 +35,7 @@ __all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_symbol", "load_ker
 
 DOUBT = -2  # a status that never leaves this room: Note [doubt] in mathlib's `intrinsics`
 _COMPILING = threading.RLock()
+_DISCARDED: list[object] = []  # engines whose kernels are gone, to be freed under the lock
 _KERNELS: weakref.WeakValueDictionary[str, Kernel] = (
     weakref.WeakValueDictionary()
 )  # by symbol; an entry lives as long as its kernel
@@ -61,7 +63,6 @@ class Kernel:
     __slots__ = (
         "__weakref__",
         "_careful",
-        "_engine",
         "_function",
         "address",
         "arguments",
@@ -71,12 +72,9 @@ class Kernel:
         "symbol",
     )
 
-    def __init__(
-        self, name: str, source: str, arguments: tuple[str, ...], symbol: str, object_code: bytes, address: int, engine: object
-    ) -> None:
+    def __init__(self, name: str, source: str, arguments: tuple[str, ...], symbol: str, object_code: bytes, address: int) -> None:
         self.name, self.source, self.arguments = name, source, arguments
         self.symbol, self.object_code, self.address = symbol, object_code, address
-        self._engine = engine  # the code lives as long as its engine
         self._careful: Kernel | None = None
         self._function: Callable[[Any], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
 
@@ -143,6 +141,7 @@ def compile_kernel(source: str, name: str, arguments: Sequence[str], equations: 
     """
     symbol = kernel_symbol(source, name, arguments)
     with _COMPILING:
+        _DISCARDED.clear()
         kernel = _KERNELS.get(symbol)
         if kernel is None:
             filename = f"<functad kernel {name} {symbol[8:16]}>"
@@ -175,7 +174,23 @@ def _loaded(code: bytes, symbol: str, name: str, source: str, arguments: tuple[s
     from . import machine_code
 
     address, engine = machine_code.load(code, symbol)
-    return Kernel(name, source, arguments, symbol, code, address, engine)
+    kernel = Kernel(name, source, arguments, symbol, code, address)
+    weakref.finalize(kernel, _discard, engine).atexit = False  # it alone holds the engine, which holds the code
+    return kernel
+
+
+def _discard(engine: object) -> None:
+    """Free the engine now, or at the next compile if one is under way.
+
+    Freeing takes LLVM's own lock, which a fork in another thread must not find taken; waiting for a lock here, where the
+    garbage collector may have interrupted anyone, could wait for ever.
+    """
+    _DISCARDED.append(engine)
+    if _COMPILING.acquire(blocking=False):
+        try:
+            _DISCARDED.clear()
+        finally:
+            _COMPILING.release()
 
 
 class _Place:
@@ -183,6 +198,13 @@ class _Place:
 
     def __init__(self, name: str, filename: str, equations: Mapping[int, str]) -> None:
         self.name, self.filename, self.equations = name, filename, equations
+
+    def error_of_numba(self, text: str) -> KernelError:
+        """numba's message without its talk of passes and candidates, and the line that it names."""
+        said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")]
+        signature = next((line[3:] for line in said if line.startswith(">>>")), "")
+        named = re.search(re.escape(self.filename) + r'"?(?: \(|, line )(\d+)', text)
+        return self.error(int(named[1]) if named else 0, said[0] + signature)
 
     def error(self, line: int, message: str) -> KernelError:
         equation = self.equations.get(line, "no equation")
@@ -219,8 +241,7 @@ def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, wher
         blas.link(blas.symbols_used(set(names)))
         machine_code.check_symbols(module)
     except NumbaError as error:
-        place = getattr(error, "loc", None)
-        raise where.error(place.line if place else 0, str(error).strip().splitlines()[0]) from None
+        raise where.error_of_numba(str(error)) from None
     except machine_code.UnresolvedSymbolError as error:
         raise where.error(0, f"this system has no function {error}") from None
     machine_code.optimize(module)

@@ -19,7 +19,7 @@ import sys
 import sysconfig
 
 import numpy as np
-from numpy._core import multiarray  # type: ignore[attr-defined]  # private, but the C API is reached through it
+from numpy._core import multiarray  # private, but the C API is reached through it
 
 TYPE, SCALAR_VALUE = 8, 16
 DATA, NDIM, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64

@@ -56,8 +56,15 @@ FORMULAS = Reals(
     trigonometric.cos,
 )
 LIBM = Reals(
-    *(functools.partial(libm, name) for name in ("exp", "sinh", "cosh", "tanh", "log", "log1p", "hypot")),
-    *(functools.partial(_libm_without_doubt, name) for name in ("sin", "cos")),
+    functools.partial(libm, "exp"),
+    functools.partial(libm, "sinh"),
+    functools.partial(libm, "cosh"),
+    functools.partial(libm, "tanh"),
+    functools.partial(libm, "log"),
+    functools.partial(libm, "log1p"),
+    functools.partial(libm, "hypot"),
+    functools.partial(_libm_without_doubt, "sin"),
+    functools.partial(_libm_without_doubt, "cos"),
 )
 
 
