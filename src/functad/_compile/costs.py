@@ -22,7 +22,7 @@ _WORK: "WeakKeyDictionary[Program, tuple[int, float]]" = WeakKeyDictionary()
 def _inner(value: Any) -> tuple[Program, ...]:
     if isinstance(value, Program):
         return (value,)
-    return value if type(value) is tuple and value and isinstance(value[0], Program) else ()
+    return tuple(value) if isinstance(value, tuple) and value and isinstance(value[0], Program) else ()
 
 
 def work(program: Program) -> tuple[int, float]:

@@ -55,12 +55,16 @@ class Frame:
         """Spell the program: its inputs are there, its outputs go there."""
         self.storage = dict(zip(self.program.inputs, inputs, strict=True))
         self.outputs = list(outputs)
+        late: list[tuple[Scalar, Buffer]] = []  # a result without axes whose variable has axes of length 1
         for e in self.program.equations:
             for v in e.outputs:
                 if v in self.plan.stored and v.type.shape:
                     shape = self.sizes.shape(v.type.shape)
                     own = self.plan.own_output.get(v)
-                    self.storage[v] = self.new_buffer(code_of(v), shape) if own is None else self.output(own, shape)
+                    target = None if own is None else self.output(own, shape)
+                    self.storage[v] = buffer = target if isinstance(target, Buffer) else self.new_buffer(code_of(v), shape)
+                    if isinstance(target, Scalar):
+                        late.append((target, buffer))
         for step in self.plan.steps:
             if isinstance(step, Loops):
                 Nest(self, step, block.block()).write()
@@ -68,6 +72,8 @@ class Frame:
                 kernel = step.equation.op.kernel
                 assert isinstance(kernel, Call)
                 ROUTINES[kernel.kind](self, step.equation, block)
+        for number, buffer in late:
+            put(number, buffer.load(buffer.offset), block)
 
     def inner(self, program: Program) -> "Frame":
         """A frame for an inner program."""

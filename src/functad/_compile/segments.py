@@ -63,7 +63,7 @@ def _call_reason(e: Equation, kernel: Call) -> str | None:
     if kernel.kind not in ROUTINES and kernel.kind not in PULLED_CALLS and kernel.kind not in PULLED:
         return f"no routine for {kernel.kind}"
     for value in e.params.values():
-        programs = (value,) if isinstance(value, Program) else value if type(value) is tuple else ()
+        programs = (value,) if isinstance(value, Program) else value if isinstance(value, tuple) else ()
         for p in programs:
             if isinstance(p, Program):
                 reason = next((r for r in map(host_reason, p.equations) if r is not None), None)

@@ -1,5 +1,129 @@
-from functad._core.program import Program, without_dead
+"""Program -> a smaller program with the same values.
+
+What lives here: the pass itself: dead code, common subexpressions, constant folding, inner programs, and the rules of `algebra` and `views`.
+What it promises: the same inputs and outputs; every value is what the given program has, NaN, infinities and signs of zero included; one
+pass over the equations, about 10 us each, kept in the program's memo.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from functad._core.primitive import Call, Expression, Primitive
+from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
+
+__all__ = ["RULES", "Simplifier", "simplify"]
+
+# Name of a primitive -> rule: (simplifier, inputs, params, output type) -> the atom that it equals, or None.  Filled by `algebra` and `views`.
+RULES: dict[str, Callable[["Simplifier", tuple[Atom, ...], Mapping[str, Any], Any], Atom | None]] = {}
+_COMMUTES = frozenset({"add", "mul", "equal", "not_equal", "logical_and", "logical_or", "logical_xor"})  # bit for bit
 
 
 def simplify(program: Program) -> Program:
-    return without_dead(program)
+    """The simplified program, kept in the memo of the given one."""
+    found = program.memo.get("simplified")
+    if found is None:
+        found = program.memo["simplified"] = Simplifier().run(without_dead(program))
+        found.memo["simplified"] = found
+    return found  # type: ignore[no-any-return]  # memo is untyped
+
+
+class Simplifier:
+    """One pass, and what rules may ask and record."""
+
+    def __init__(self) -> None:
+        self.equations: list[Equation] = []
+        self.producer: dict[Var, Equation] = {}
+        self.seen: dict[Hashable, tuple[Atom, ...]] = {}
+
+    def run(self, program: Program) -> Program:
+        """Rewrite all equations."""
+        atoms: dict[Any, Atom] = {}
+        for e in program.equations:
+            inputs = tuple([atoms.get(a, a) for a in e.inputs])
+            found = self.record(e.op, inputs, e.params, e.outputs)
+            for old, new in zip(e.outputs, found, strict=True):
+                if new is not old:
+                    atoms[old] = new
+        outputs = [atoms.get(a, a) for a in program.outputs]
+        return without_dead(Program(program.inputs, self.equations, outputs))
+
+    def made_by(self, a: Atom, name: str) -> Equation | None:
+        """The equation behind an atom if it is of this operation."""
+        e = self.producer.get(a)  # type: ignore[arg-type]  # literals are not found
+        return e if e is not None and e.op.name == name else None
+
+    def bind(self, op: Primitive, *inputs: Atom, **params: Any) -> Atom:
+        """An operation of one output on these atoms, simplified."""
+        return self.record(op, inputs, params, None)[0]
+
+    def record(self, op: Primitive, inputs: tuple[Atom, ...], params: Mapping[str, Any], outputs: Sequence[Var] | None) -> tuple[Atom, ...]:
+        """The atoms that `op(*inputs)` equals; a new equation only where there is none for it."""
+        if isinstance(op.kernel, Call):
+            if op.kernel.kind == "call":
+                return self._inlined(params, inputs)
+            params = _simplified_params(params)
+        elif outputs is None or len(outputs) == 1:
+            kind = outputs[0].type if outputs is not None else op.infer(*[a.type for a in inputs], **params)[0]
+            rule = RULES.get(op.name)
+            if rule is not None:
+                atom = rule(self, inputs, params, kind)
+                if atom is not None:
+                    return (atom,)
+            if inputs and isinstance(op.kernel, Expression) and all([isinstance(a, Literal) for a in inputs]):
+                return (folded(op, inputs, params, kind),)  # type: ignore[arg-type]  # all literals
+            if inputs and isinstance(op.kernel, Expression) and kind.shape:
+                small = spread_alike(self, inputs)
+                if small is not None:
+                    from functad._primitives.shape import broadcast
+
+                    return (self.bind(broadcast, self.bind(op, *small[0], **params), **small[1]),)
+        key = (op, inputs, tuple(params.items()))
+        if op.name in _COMMUTES and len(inputs) == 2 and hash(inputs[0]) > hash(inputs[1]):
+            key = (op, inputs[::-1], ())
+        found = self.seen.get(key)
+        if found is not None:
+            return found
+        if outputs is None:
+            outputs = [Var(t) for t in op.infer(*[a.type for a in inputs], **params)]
+        e = Equation(op, inputs, params, outputs)
+        self.equations.append(e)
+        for v in e.outputs:
+            self.producer[v] = e
+        self.seen[key] = e.outputs
+        return e.outputs
+
+    def _inlined(self, params: Mapping[str, Any], inputs: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        """A recorded call of a program, spelt out."""
+        program = next(p for p in params.values() if isinstance(p, Program))
+        atoms: dict[Any, Atom] = dict(zip(program.inputs, inputs, strict=True))
+        for e in program.equations:
+            atoms.update(zip(e.outputs, self.record(e.op, tuple([atoms.get(a, a) for a in e.inputs]), e.params, None), strict=True))
+        return tuple([atoms.get(a, a) for a in program.outputs])
+
+
+def _simplified_params(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Params with their inner programs simplified; the same object where there are none."""
+    changed = None
+    for k, v in params.items():
+        new: Any = v
+        if isinstance(v, Program):
+            new = simplify(v)
+        elif isinstance(v, tuple) and v and isinstance(v[0], Program):
+            inner = [simplify(p) for p in v]
+            new = type(v)(*inner) if hasattr(v, "_fields") else tuple(inner)
+        if new is not v:
+            changed = {**(changed or params), k: new}
+    return params if changed is None else changed
+
+
+def folded(op: Primitive, inputs: Sequence[Literal], params: Mapping[str, Any], kind: Any) -> Literal:
+    """An elementwise operation on literals."""
+    with np.errstate(all="ignore"):
+        value = op.numpy(*[a.type.dtype.type(a.value) for a in inputs], **params)
+    return Literal(value, kind)
+
+
+from functad._compile import views  # noqa: E402, F401  # fill RULES; they need the class above
+from functad._compile.algebra import spread_alike  # noqa: E402

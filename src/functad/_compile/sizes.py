@@ -112,7 +112,7 @@ def _read(program: Program, sizes: Sizes) -> Hashable:
 def _param_key(name: str, value: Any, sizes: Sizes) -> Hashable:
     if isinstance(value, Program):
         return _read(value, sizes)
-    if type(value) is tuple and value and isinstance(value[0], Program):
+    if isinstance(value, tuple) and value and isinstance(value[0], Program):
         return tuple([_read(p, sizes) for p in value])
     text = sizes.param(name, value)
     return (type(text).__name__, repr(text)) if isinstance(text, float) else text

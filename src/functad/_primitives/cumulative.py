@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from functad._core.primitive import Call, Host, Missing, Primitive
+from functad._core.primitive import Call, Missing, Primitive
 from functad._core.types import ArrayType, array_type
 from functad._primitives.kinds import spread, total, zeros_like
 from functad._primitives.linear import scale
@@ -129,7 +129,7 @@ recurrence: Primitive = Primitive(
     jvp=_recurrence_jvp,
     transpose=_recurrence_transpose,
     batch=_recurrence_batch,
-    kernel=Host("a loop along one axis"),
+    kernel=Call("recurrence"),
     kind="cumulative",
     examples=lambda: [([x, x[..., ::-1] + 1], {"axis": a, "reverse": r}) for x, a in ((X, 0), (X, 1), (X[0], 0)) for r in (False, True)],
     note="y[k] = a[k] * y[k-1] + b[k]",

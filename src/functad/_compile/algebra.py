@@ -1,0 +1,192 @@
+"""Rules of `simplify` for elementwise operations and reductions: only what is exact for every number.
+
+`x + 0.0` stays (it turns -0.0 into 0.0), `x * 0` stays (NaN), while `x - 0.0`, `x * 1`, `x * -1`, `x - (-y)` have one right answer.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from functad._compile.simplify import RULES, Simplifier
+from functad._core.program import Atom, Literal
+from functad._primitives import elementwise, logic, shape
+
+Params = Mapping[str, Any]
+Inputs = tuple[Atom, ...]
+
+
+def _is(a: Atom, value: float) -> bool:
+    """Whether this is the literal with that value (0.0 is not -0.0)."""
+    return isinstance(a, Literal) and a.value == value and (value != 0 or _sign(a.value) == math.copysign(1, value))
+
+
+def _sign(value: Any) -> float:
+    return math.copysign(1, value.real if isinstance(value, complex) else value)
+
+
+def _is_nothing(a: Atom) -> bool:
+    """Whether adding this changes no number: -0.0, or 0 among integers."""
+    if not isinstance(a, Literal) or a.value != 0:
+        return False
+    return a.type.dtype.kind in "iu" or a.type.dtype.kind == "f" and _sign(a.value) < 0
+
+
+def _add(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x, y = inputs
+    if kind.dtype.kind == "b":
+        return None
+    if _is_nothing(y):
+        return x
+    if _is_nothing(x):
+        return y
+    if (e := s.made_by(y, "neg")) is not None:
+        return s.bind(elementwise.sub, x, e.inputs[0])
+    if (e := s.made_by(x, "neg")) is not None:
+        return s.bind(elementwise.sub, y, e.inputs[0])
+    return None
+
+
+def _sub(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x, y = inputs
+    if _is(y, 0) and kind.dtype.kind in "iuf":
+        return x
+    if (e := s.made_by(y, "neg")) is not None:
+        return s.bind(elementwise.add, x, e.inputs[0])
+    return None
+
+
+def _neg(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    e = s.made_by(inputs[0], "neg")
+    return None if e is None else e.inputs[0]
+
+
+def _mul(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x, y = inputs
+    if kind.dtype.kind not in "iuf":
+        return None  # a complex product with 1 is 0 * inf in one part
+    for a, b in ((x, y), (y, x)):
+        if _is(b, 1):
+            return a
+        if _is(b, -1):
+            return s.bind(elementwise.neg, a)
+    first, second = s.made_by(x, "neg"), s.made_by(y, "neg")
+    if first is not None and second is not None:
+        return s.bind(elementwise.mul, first.inputs[0], second.inputs[0])
+    for a, b in ((first, y), (second, x)):
+        if a is not None and isinstance(b, Literal) and kind.dtype.kind == "f":
+            return s.bind(elementwise.mul, a.inputs[0], Literal(-b.value, b.type))
+    return None
+
+
+def _div(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x, y = inputs
+    if kind.dtype.kind != "f":
+        return None
+    if _is(y, 1):
+        return x
+    if isinstance(y, Literal) and math.isfinite(y.value) and y.value and abs(math.frexp(y.value)[0]) == 0.5 and 2.0**-100 < abs(y.value) < 2.0**100:
+        return s.bind(elementwise.mul, x, Literal(1 / y.value, y.type))  # a power of two
+    if _is(x, 1):
+        return s.bind(elementwise.reciprocal, y)
+    return None
+
+
+def _power(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    if kind.dtype.kind not in "iuf":
+        return None
+    if params["exponent"][0] == 1:
+        return inputs[0]
+    return Literal(1, kind) if params["exponent"][0] == 0 else None
+
+
+def _convert(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x = inputs[0]
+    if x.type.dtype == kind.dtype:
+        return x
+    e = s.made_by(x, "convert")
+    if e is not None:
+        first = e.inputs[0].type.dtype
+        # all integers of up to 32 bits are floats of 64; no float holds all integers of 64
+        exact = np.can_cast(first, x.type.dtype, "safe") and not (first.kind in "iu" and first.itemsize == 8 and x.type.dtype.kind in "fc")
+        if exact and "b" not in (x.type.dtype.kind, kind.dtype.kind):
+            return s.bind(logic.convert, e.inputs[0], dtype=kind.dtype)
+    return None
+
+
+def _select(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    condition, x, y = inputs
+    if x is y or isinstance(x, Literal) and x == y:
+        return x
+    if isinstance(condition, Literal):
+        return x if condition.value else y
+    if (e := s.made_by(condition, "logical_not")) is not None:
+        return s.bind(logic.select, e.inputs[0], y, x)
+    for k, branch in ((1, x), (2, y)):  # the same condition inside: one branch of it is never taken
+        inner = s.made_by(branch, "select")
+        if inner is not None and inner.inputs[0] is condition:
+            parts = [x, y]
+            parts[k - 1] = inner.inputs[k]
+            return s.bind(logic.select, condition, *parts)
+    return None
+
+
+def _logical_not(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    e = s.made_by(inputs[0], "logical_not")
+    return None if e is None else e.inputs[0]
+
+
+def _first(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    return inputs[0]
+
+
+def _second(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    return inputs[1]
+
+
+def _part(name: str, position: int) -> Any:
+    def rule(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+        e = s.made_by(inputs[0], "make_complex")
+        return None if e is None else e.inputs[position]
+
+    return rule
+
+
+def _conj(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    e = s.made_by(inputs[0], "conj")
+    return inputs[0] if kind.dtype.kind != "c" else (None if e is None else e.inputs[0])
+
+
+def _reduce(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    """Over axes of length 1: nothing is added up."""
+    x = inputs[0]
+    if all([x.type.shape[i] == 1 for i in params["axes"]]):
+        return x if not params["axes"] else s.bind(shape.reshape, x, shape=kind.shape)
+    return None
+
+
+def spread_alike(s: Simplifier, inputs: Inputs) -> tuple[list[Atom], Params] | None:
+    """(smaller operands, params of their broadcast) where all operands are one and the same broadcast, or literals."""
+    params: Params | None = None
+    small: Any = None
+    for a in inputs:
+        if isinstance(a, Literal):
+            continue
+        e = s.made_by(a, "broadcast")
+        if e is None or (params is not None and (e.params["axes"] != params["axes"] or e.inputs[0].type.shape != small)):
+            return None
+        params, small = e.params, e.inputs[0].type.shape
+    if params is None:
+        return None
+    operands: list[Atom] = []
+    for a in inputs:
+        operands.append(Literal(a.value, a.type.with_shape(small)) if isinstance(a, Literal) else s.producer[a].inputs[0])
+    return operands, params
+
+
+RULES.update({
+    "add": _add, "sub": _sub, "neg": _neg, "mul": _mul, "div": _div, "power_static": _power, "convert": _convert, "select": _select,
+    "logical_not": _logical_not, "stop_gradient": _first, "gate": _second, "real": _part("real", 0), "imag": _part("imag", 1), "conj": _conj,
+    **{f"reduce_{name}": _reduce for name in ("sum", "prod", "max", "min", "all", "any")},
+})  # fmt: skip

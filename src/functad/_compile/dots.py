@@ -1,0 +1,191 @@
+"""Products summed over axes: BLAS where both operands are matrices of some size, loops otherwise.
+
+A direct call of gemm takes 14-20 ns and beats loops of run-time sizes from about 4 x 4 on, but loading SciPy's BLAS takes a quarter of a second, so
+the smallest products stay loops.  Loops run along contiguous memory: they add multiples of rows where the last axis is free, and take inner
+products where it is summed.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+from functad._compile.accesses import Block, Buffer, cast, product
+from functad._compile.along import open_loops
+from functad._compile.emit import ROUTINES, Frame, fill, note_of
+from functad._compile.folds import combined, start_text
+from functad._compile.mathlib.blas import LARGEST_SIZE
+from functad._compile.sizes import POLICIES, code_of
+from functad._core.program import Equation
+
+LEAST_WORK = 512  # multiplications, above which a matrix product calls BLAS
+
+
+class Axes(NamedTuple):
+    """Axes of both operands by what they do."""
+
+    batch_x: tuple[int, ...]
+    batch_y: tuple[int, ...]
+    free_x: tuple[int, ...]
+    free_y: tuple[int, ...]
+    sum_x: tuple[int, ...]
+    sum_y: tuple[int, ...]
+
+
+def axes_of(e: Equation) -> Axes:
+    """The axes of a product."""
+    (sum_x, sum_y), (batch_x, batch_y) = e.params["contract"], e.params["batch"]
+    free = [
+        tuple([i for i in range(a.type.ndim) if i not in summed and i not in shared])
+        for a, summed, shared in ((e.inputs[0], sum_x, batch_x), (e.inputs[1], sum_y, batch_y))
+    ]
+    return Axes(batch_x, batch_y, free[0], free[1], sum_x, sum_y)
+
+
+def _calls_blas(e: Equation) -> Hashable:
+    """Whether this product is worth a call: the choice is part of the kernel's key."""
+    if code_of(e.outputs[0])[0] not in "fc" or not all([a.type.size for a in e.inputs]):
+        return False
+    axes = axes_of(e)
+    x, y = e.inputs[0].type.shape, e.inputs[1].type.shape
+    rows, columns, inner = 1, 1, 1
+    for i in axes.free_x:
+        rows *= x[i]
+    for j in axes.free_y:
+        columns *= y[j]
+    for i in axes.sum_x:
+        inner *= x[i]
+    return rows > 1 and columns > 1 and inner > 1 and rows * columns * inner >= LEAST_WORK and max(rows, columns, inner) <= LARGEST_SIZE
+
+
+def _dot(frame: Frame, e: Equation, block: Block) -> None:
+    x, y = (frame.spilled(a, block) for a in e.inputs)
+    if _calls_blas(e):
+        _blas(frame, e, x, y, block)
+        return
+    axes = axes_of(e)
+    if not e.outputs[0].type.shape:
+        frame.define_scalar(e.outputs[0], _inner_product(frame, e, axes, x, y, [], [], [], block), block)
+    elif axes.free_y and axes.free_y[-1] == len(y.shape) - 1 and axes.sum_x:
+        _rows(frame, e, axes, x, y, block, along_y=True)
+    elif axes.free_x and axes.free_x[-1] == len(x.shape) - 1 and axes.sum_x:
+        _rows(frame, e, axes, x, y, block, along_y=False)
+    else:
+        batch, inner = open_loops(frame, [x.shape[i] for i in axes.batch_x], block, note_of(e))
+        free_x, inner = open_loops(frame, [x.shape[i] for i in axes.free_x], inner, note_of(e))
+        free_y, inner = open_loops(frame, [y.shape[i] for i in axes.free_y], inner, note_of(e))
+        total = _inner_product(frame, e, axes, x, y, batch, free_x, free_y, inner)
+        out = frame.buffer_of(e.outputs[0])
+        inner.line(out.store(out.place((*batch, *free_x, *free_y)), total), note_of(e))
+
+
+def _place(buffer: Buffer, batch: tuple[int, ...], free: tuple[int, ...], summed: tuple[int, ...], *indices: Sequence[str]) -> str:
+    """Position in an operand from the indices of its batch, free and summed axes."""
+    at = dict(zip((*batch, *free, *summed), [i for group in indices for i in group], strict=True))
+    return buffer.place(tuple([at[k] for k in range(len(buffer.shape))]))
+
+
+def _times(code: str, x: str, y: str) -> str:
+    return f"({x} & {y})" if code == "b1" else cast(code, f"({x} * {y})")
+
+
+def _plus(code: str, total: str, x: str) -> str:
+    if code[0] == "f":
+        return f"add_reassoc_{code}({total}, {x})"
+    return combined("any" if code == "b1" else "sum", code, total, x)
+
+
+def _inner_product(
+    frame: Frame, e: Equation, axes: Axes, x: Buffer, y: Buffer, batch: Sequence[str], free_x: Sequence[str], free_y: Sequence[str], block: Block
+) -> str:
+    """One element of the result, summed in a local variable."""
+    code, note = x.code, note_of(e)
+    if not axes.sum_x:
+        places = _place(x, axes.batch_x, axes.free_x, (), batch, free_x), _place(y, axes.batch_y, axes.free_y, (), batch, free_y)
+        name = frame.names.fresh("t")
+        block.line(f"{name} = {_times(code, x.load(places[0]), y.load(places[1]))}", note)
+        return name
+    total = frame.names.fresh("t")
+    block.line(f"{total} = {start_text('sum', code)}", note)
+    summed, inner = open_loops(frame, [x.shape[i] for i in axes.sum_x], block, note)
+    left = x.load(_place(x, axes.batch_x, axes.free_x, axes.sum_x, batch, free_x, summed))
+    right = y.load(_place(y, axes.batch_y, axes.free_y, axes.sum_y, batch, free_y, summed))
+    inner.line(f"{total} = {_plus(code, total, _times(code, left, right))}", note)
+    return total
+
+
+def _rows(frame: Frame, e: Equation, axes: Axes, x: Buffer, y: Buffer, block: Block, along_y: bool) -> None:
+    """Multiples of rows are added to the result: the innermost loop runs along memory."""
+    out, code, note = frame.buffer_of(e.outputs[0]), x.code, note_of(e)
+    fill(frame, out, start_text("sum", code), block)
+    batch, inner = open_loops(frame, [x.shape[i] for i in axes.batch_x], block, note)
+    sizes = [x.shape[i] for i in axes.sum_x]
+    if along_y:
+        free_x, inner = open_loops(frame, [x.shape[i] for i in axes.free_x], inner, note)
+        summed, inner = open_loops(frame, sizes, inner, note)
+        factor = x.load(_place(x, axes.batch_x, axes.free_x, axes.sum_x, batch, free_x, summed))
+    else:
+        free_y, inner = open_loops(frame, [y.shape[i] for i in axes.free_y], inner, note)
+        summed, inner = open_loops(frame, sizes, inner, note)
+        factor = y.load(_place(y, axes.batch_y, axes.free_y, axes.sum_y, batch, free_y, summed))
+    name = frame.names.fresh("v")
+    inner.line(f"{name} = {factor}", note)
+    if along_y:
+        free_y, inner = open_loops(frame, [y.shape[i] for i in axes.free_y], inner, note)
+        term = _times(code, name, y.load(_place(y, axes.batch_y, axes.free_y, axes.sum_y, batch, free_y, summed)))
+    else:
+        free_x, inner = open_loops(frame, [x.shape[i] for i in axes.free_x], inner, note)
+        term = _times(code, x.load(_place(x, axes.batch_x, axes.free_x, axes.sum_x, batch, free_x, summed)), name)
+    place = out.place((*batch, *free_x, *free_y))
+    inner.line(out.store(place, combined("any" if code == "b1" else "sum", code, out.load(place), term)), note)
+
+
+# ---- BLAS
+
+
+def _matrix(frame: Frame, buffer: Buffer, batch: tuple[int, ...], free: tuple[int, ...], summed: tuple[int, ...], e: Equation, block: Block) -> Any:
+    """(buffer with the batch axes first, whether the summed axes come before the free ones), copied where the axes lie otherwise."""
+    order = tuple(range(len(buffer.shape)))
+    for wanted, turned in (((*batch, *free, *summed), False), ((*batch, *summed, *free), True)):
+        if wanted == order:
+            return buffer, turned
+    wanted = (*batch, *free, *summed)
+    moved = frame.new_buffer(buffer.code, tuple([buffer.shape[i] for i in wanted]))
+    indices, inner = open_loops(frame, moved.shape, block, note_of(e))
+    at = dict(zip(wanted, indices, strict=True))
+    inner.line(moved.store(moved.place(tuple(indices)), buffer.load(buffer.place(tuple([at[i] for i in order])))), note_of(e))
+    return moved, False
+
+
+def _group(shape: Sequence[str], axes: Sequence[int]) -> str:
+    text = product(tuple([shape[i] for i in axes]))
+    return f"({text})" if " " in text else text
+
+
+def _blas(frame: Frame, e: Equation, x: Buffer, y: Buffer, block: Block) -> None:
+    axes, code, note = axes_of(e), x.code, note_of(e)
+    out = frame.buffer_of(e.outputs[0])
+    rows, columns, inner = _group(x.shape, axes.free_x), _group(y.shape, axes.free_y), _group(x.shape, axes.sum_x)
+    left, x_turned = _matrix(frame, x, axes.batch_x, axes.free_x, axes.sum_x, e, block)
+    right, y_summed_first = _matrix(frame, y, axes.batch_y, axes.free_y, axes.sum_y, e, block)
+    if axes.sum_y != tuple(sorted(axes.sum_y)) and right is y or axes.sum_x != tuple(sorted(axes.sum_x)) and left is x:
+        raise AssertionError("summed axes in another order are copied")
+    batch, body = open_loops(frame, [x.shape[i] for i in axes.batch_x], block, note)
+
+    def pointer(buffer: Buffer, size: str) -> str:
+        flat = "0"
+        for i, n in zip(batch, [x.shape[k] for k in axes.batch_x], strict=True):
+            flat = i if flat == "0" else f"({flat} * {n} + {i})"
+        place = buffer.offset if flat == "0" else f"{flat} * {size}" + ("" if buffer.offset == "0" else f" + {buffer.offset}")
+        return buffer.name if place == "0" else f"offset({buffer.name}, {place})"
+
+    one, zero = (f"{code}({n})" if code[0] == "f" else f"{code}(complex({n}, 0.0))" for n in ("1.0", "0.0"))
+    arguments = [
+        "1" if x_turned else "0", "0" if y_summed_first else "1", rows, columns, inner, one,
+        pointer(left, f"{rows} * {inner}"), rows if x_turned else inner,
+        pointer(right, f"{inner} * {columns}"), columns if y_summed_first else inner,
+        zero, pointer(out, f"{rows} * {columns}"), columns,
+    ]  # fmt: skip
+    body.line(f"gemm_{code}({', '.join(arguments)})", note)
+
+
+ROUTINES["dot"] = _dot
+POLICIES["dot"] = _calls_blas

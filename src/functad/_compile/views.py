@@ -1,0 +1,152 @@
+"""Rules of `simplify` for operations that move elements: what does nothing, what two in a row make, and what a literal stays."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from functad._compile.simplify import RULES, Simplifier
+from functad._core.program import Atom, Literal
+from functad._primitives import shape as shapes
+
+Params = Mapping[str, Any]
+Inputs = tuple[Atom, ...]
+Rule = Callable[[Simplifier, Inputs, Params, Any], Atom | None]
+
+
+def _of_literal(rule: Rule) -> Rule:
+    """A view of a literal is the literal in the new shape."""
+
+    def apply(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+        x = inputs[0]
+        return Literal(x.value, kind) if isinstance(x, Literal) else rule(s, inputs, params, kind)
+
+    return apply
+
+
+def _broadcast(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x, shape, axes = inputs[0], params["shape"], params["axes"]
+    if x.type.shape == shape and axes == tuple(range(len(shape))):
+        return x
+    if (e := s.made_by(x, "broadcast")) is not None:
+        return s.bind(shapes.broadcast, e.inputs[0], shape=shape, axes=tuple([axes[i] for i in e.params["axes"]]))
+    if (e := s.made_by(x, "reshape")) is not None:
+        kept = [i for i, n in enumerate(x.type.shape) if n != 1]
+        if e.inputs[0].type.shape == tuple([x.type.shape[i] for i in kept]):  # axes of length 1 were put in, and grow now
+            return s.bind(shapes.broadcast, e.inputs[0], shape=shape, axes=tuple([axes[i] for i in kept]))
+    if x.type.size == kind.size and axes == tuple(sorted(axes)):
+        return s.bind(shapes.reshape, x, shape=shape)
+    return None
+
+
+def _reshape(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x = inputs[0]
+    if x.type.shape == kind.shape:
+        return x
+    if (e := s.made_by(x, "reshape")) is not None:
+        return s.bind(shapes.reshape, e.inputs[0], shape=kind.shape)
+    if (e := s.made_by(x, "broadcast")) is not None and not e.inputs[0].type.shape:
+        return s.bind(shapes.broadcast, e.inputs[0], shape=kind.shape, axes=())
+    return None
+
+
+def _transpose(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x, order = inputs[0], params["order"]
+    if order == tuple(range(len(order))):
+        return x
+    if (e := s.made_by(x, "transpose")) is not None:
+        first = e.params["order"]
+        return s.bind(shapes.transpose, e.inputs[0], order=tuple([first[i] for i in order]))
+    if (e := s.made_by(x, "broadcast")) is not None:
+        return s.bind(shapes.broadcast, e.inputs[0], shape=kind.shape, axes=tuple([order.index(a) for a in e.params["axes"]]))
+    moved = [i for i in order if x.type.shape[i] != 1]
+    if moved == sorted(moved):  # only axes of length 1 change places
+        return s.bind(shapes.reshape, x, shape=kind.shape)
+    return None
+
+
+def _slice(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x, start, size, step = inputs[0], params["start"], params["size"], params["step"]
+    if x.type.shape == size and not any(start) and all([d == 1 or n <= 1 for d, n in zip(step, size, strict=True)]):
+        return x
+    if (e := s.made_by(x, "slice")) is not None:
+        begin = tuple([a + b * d for a, b, d in zip(e.params["start"], start, e.params["step"], strict=True)])
+        steps = tuple([a * b for a, b in zip(e.params["step"], step, strict=True)])
+        return s.bind(shapes.slice_, e.inputs[0], start=begin, size=size, step=steps)
+    if (e := s.made_by(x, "pad")) is not None:
+        return _slice_of_pad(s, e, params, kind)
+    if (e := s.made_by(x, "concatenate")) is not None:
+        return _slice_of_join(s, e, params, kind)
+    return None
+
+
+def _slice_of_pad(s: Simplifier, e: Any, params: Params, kind: Any) -> Atom | None:
+    """What lies within the padded array, or in the zeros alone."""
+    inner = e.inputs[0].type.shape
+    if any(e.params["inner"]) or kind.size == 0:
+        return None
+    begin, within = [], True
+    for a, n, d, low, m in zip(params["start"], params["size"], params["step"], e.params["low"], inner, strict=True):
+        last = a + (n - 1) * d
+        if last < low or a >= low + m:
+            return Literal(0, kind)
+        within &= a >= low and last < low + m
+        begin.append(a - low)
+    return s.bind(shapes.slice_, e.inputs[0], start=tuple(begin), size=params["size"], step=params["step"]) if within else None
+
+
+def _slice_of_join(s: Simplifier, e: Any, params: Params, kind: Any) -> Atom | None:
+    """What lies within one of the joined arrays."""
+    axis = e.params["axis"]
+    a, n, d = params["start"][axis], params["size"][axis], params["step"][axis]
+    begin = 0
+    for piece in e.inputs:
+        end = begin + piece.type.shape[axis]
+        if n and begin <= a and a + (n - 1) * d < end:
+            start = tuple([b - begin if i == axis else b for i, b in enumerate(params["start"])])
+            if isinstance(piece, Literal):
+                return Literal(piece.value, kind)
+            return s.bind(shapes.slice_, piece, start=start, size=params["size"], step=params["step"])
+        begin = end
+    return None
+
+
+def _pad(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x = inputs[0]
+    if isinstance(x, Literal):
+        return Literal(0, kind) if x.is_zero() and repr(x.value)[0] != "-" else None
+    low, high, inner = params["low"], params["high"], params["inner"]
+    if x.type.shape == kind.shape and not any(low) and not any(high):
+        return x
+    e = s.made_by(x, "pad")
+    if e is not None and not any(inner) and not any(e.params["inner"]):
+        lows = tuple([a + b for a, b in zip(low, e.params["low"], strict=True)])
+        highs = tuple([a + b for a, b in zip(high, e.params["high"], strict=True)])
+        return s.bind(shapes.pad, e.inputs[0], low=lows, high=highs, inner=inner)
+    return None
+
+
+def _flip(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    x = inputs[0]
+    if all([x.type.shape[i] <= 1 for i in params["axes"]]):
+        return x
+    e = s.made_by(x, "flip")
+    if e is not None:
+        axes = tuple(sorted(set(e.params["axes"]) ^ set(params["axes"])))
+        return s.bind(shapes.flip, e.inputs[0], axes=axes)
+    return None
+
+
+def _concatenate(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    full = [a for a in inputs if a.type.shape[params["axis"]]]
+    if len(full) == 1:
+        return full[0]
+    if full and all([isinstance(a, Literal) and a.value == full[0].value and repr(a.value) == repr(full[0].value) for a in full]):  # type: ignore[union-attr]
+        return Literal(full[0].value, kind)  # type: ignore[union-attr]  # literals, as just seen
+    if full and len(full) < len(inputs):
+        return s.bind(shapes.concatenate, *full, **params)
+    return None
+
+
+RULES.update({
+    "broadcast": _of_literal(_broadcast), "reshape": _of_literal(_reshape), "transpose": _of_literal(_transpose), "slice": _of_literal(_slice),
+    "flip": _of_literal(_flip), "pad": _pad, "concatenate": _concatenate,
+})  # fmt: skip
