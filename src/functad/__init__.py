@@ -1,0 +1,39 @@
+"""functad: derivatives of plain NumPy functions, and kernels for them.
+
+The names and signatures are JAX's, the vocabulary is NumPy's.  Importing functad imports neither numba nor llvmlite nor scipy.
+"""
+
+import functad._numpy  # gives tracers their NumPy face  # noqa: F401
+from functad import errors, tree
+from functad._api.derivatives import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
+from functad._api.jit import jit, make_program, show_source
+from functad._api.mapping import vmap
+from functad._api.products import hvp, jvp, linear_transpose, linearize, stop_gradient, vjp
+from functad._core.program import Program
+from functad._core.tracer import Tracer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Program",
+    "Tracer",
+    "__version__",
+    "errors",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jit",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "make_program",
+    "show_source",
+    "stop_gradient",
+    "tree",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

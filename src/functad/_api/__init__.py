@@ -1,0 +1,1 @@
+"""The transforms as users meet them."""

@@ -1,0 +1,192 @@
+"""From a user's call to a program, and from a program to results.
+
+A call's arguments are flattened to leaves; numbers and arrays are traced, everything else (strings, functions, objects) is handed to the user's
+function as it is.  `trace_call` runs the function on tracers; `run_program` evaluates a program made from the trace, or records it as one
+step when the call itself is being traced.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from functad import tree
+try:
+    from functad._compile.pipeline import Executable
+except ImportError:
+    from functad._api._standin import Executable
+from functad._core.program import Program
+from functad._core.recorder import CURRENT, Door, inline, record, trace
+from functad._core.tracer import Tracer
+from functad._core.types import SCALAR_TYPES, ArrayType, array_type
+from functad._core.values import Cell, known, unknown
+try:
+    from functad._numpy.methods import stack_objects
+except ImportError:
+    stack_objects = None
+from functad.errors import UnsupportedArgumentError
+
+__all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "run_program", "trace_call", "unflatten_call"]
+
+Structure = Hashable  # the number of leaves of a plain positional call, or a TreeDef
+
+
+def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Structure]:
+    """Leaves of the arguments, and what rebuilds them."""
+    if not kwargs:
+        for x in args:
+            kind = type(x)
+            if kind is not np.ndarray and kind is not Tracer and kind not in SCALAR_TYPES:
+                break
+        else:
+            return args, len(args)
+    return tree.flatten((args, kwargs))
+
+
+def unflatten_call(structure: Structure, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """(args, kwargs) with these leaves."""
+    if type(structure) is int:
+        return tuple(leaves), {}
+    return tree.unflatten(structure, leaves)  # type: ignore[no-any-return, arg-type]  # a TreeDef of (tuple, dict)
+
+
+def leaf_type(x: Any) -> tuple[Any, ArrayType | None]:
+    """(the value to use, its type), type None for what is not traced."""
+    kind = SCALAR_TYPES.get(type(x))
+    if kind is not None:
+        return x, kind
+    if type(x) is Tracer:
+        return x, x.atom.type
+    if isinstance(x, np.ndarray):
+        return _array_leaf(x)
+    if hasattr(x, "__array__") and not isinstance(x, type):
+        return _array_leaf(np.asarray(x))
+    return x, None
+
+
+def _array_leaf(x: np.ndarray[Any, Any]) -> tuple[Any, ArrayType | None]:
+    if type(x) is not np.ndarray and isinstance(x, (np.ma.MaskedArray, np.matrix)):
+        raise UnsupportedArgumentError(f"{type(x).__name__} cannot be traced: pass a plain array (np.asarray(x), and the mask by itself)")
+    if x.dtype.char in "?bhilqBHILQfdFD":
+        return x, array_type(x.shape, x.dtype)
+    if x.dtype.kind == "O" and any(type(v) is Tracer for v in x.flat):
+        stacked = stack_objects(x)
+        return stacked, stacked.type
+    raise UnsupportedArgumentError(
+        f"an array of dtype {x.dtype} cannot be traced: traced values have bool, integer, float32/float64 or complex64/complex128 dtypes; "
+        "convert it first (x.astype(float))"
+    )
+
+
+class Traced:
+    """One traced call: the program, the values of its inputs, and how to rebuild the output."""
+
+    __slots__ = ("captured", "operands", "out_static", "out_structure", "positions", "program")
+
+    program: Program
+    captured: list[Any]  # values of the leading inputs
+    operands: Sequence[Any]  # values of the others, one for each traced leaf
+    positions: Sequence[int]  # which leaves were traced
+    out_structure: Any
+    out_static: Any
+
+    def inputs(self) -> list[Any]:
+        """Values of all inputs."""
+        return [*self.captured, *self.operands]
+
+    def active(self, wanted: Sequence[bool]) -> tuple[bool, ...]:
+        """Mask of the program's inputs from a mask of the leaves."""
+        return (*[False] * len(self.captured), *[wanted[i] for i in self.positions])
+
+
+def trace_call(
+    function: Callable[..., Any], leaves: Sequence[Any], structure: Structure, reason: str | None = None, types: Sequence[Any] | None = None
+) -> Traced:
+    """Run the function on tracers of its leaves.
+
+    `reason` says why the leaves have no value (else questions about them are answered); `types` replaces the types of the leaves.
+    """
+    operands: list[Any] = []
+    kinds: list[ArrayType] = []
+    positions: list[int] = []
+    cells: list[Cell] = []
+    for i, x in enumerate(leaves):
+        value, kind = leaf_type(x)
+        if kind is None:
+            continue
+        operands.append(value)
+        kinds.append(kind if types is None or types[i] is None else types[i])
+        positions.append(i)
+        if reason is not None:
+            cells.append(unknown(reason))
+        else:
+            cells.append(value.cell if type(value) is Tracer and value.cell is not None else known(value))
+    traced = Traced()
+
+    def run(*tracers: Tracer) -> Sequence[Any]:
+        if len(tracers) == len(leaves):
+            given: Sequence[Any] = tracers
+        else:
+            given = list(leaves)
+            for i, t in zip(positions, tracers, strict=True):
+                given[i] = t  # type: ignore[index]  # a list
+        args, kwargs = unflatten_call(structure, given)
+        return _flatten_output(traced, function(*args, **kwargs))
+
+    traced.program, traced.captured, _ = trace(run, kinds, cells)
+    traced.operands, traced.positions = operands, positions
+    return traced
+
+
+def _flatten_output(traced: Traced, out: Any) -> Sequence[Any]:
+    """Leaves of the output that are numbers or arrays; the rest is kept beside them."""
+    traced.out_static = None
+    if type(out) is Tracer:
+        traced.out_structure = None
+        return (out,)
+    leaves, traced.out_structure = tree.flatten(out)
+    found = []
+    for i, x in enumerate(leaves):
+        value, kind = leaf_type(x)
+        if kind is None:
+            if traced.out_static is None:
+                traced.out_static = {}
+            traced.out_static[i] = x
+        else:
+            found.append(value)
+    return found
+
+
+def unflatten_output(traced: Traced, values: Sequence[Any]) -> Any:
+    """The output with these leaves in the places of its numbers and arrays."""
+    if traced.out_structure is None:
+        return values[0]
+    if traced.out_static:
+        given = iter(values)
+        values = [traced.out_static[i] if i in traced.out_static else next(given) for i in range(traced.out_structure.num_leaves)]
+    return tree.unflatten(traced.out_structure, values)
+
+
+_CALL = Door("call", lambda *_: None)
+
+
+def executable(program: Program) -> Executable:
+    """The program's evaluator, made once."""
+    found = program.memo.get("executable")
+    if found is None:
+        found = program.memo.setdefault("executable", Executable(program))
+    return found  # type: ignore[no-any-return]  # memo is untyped
+
+
+def run_program(program: Program, operands: Sequence[Any]) -> Sequence[Any]:
+    """Outputs of the program; inside a trace it becomes one step of it."""
+    if CURRENT.get() is not None and any(type(x) is Tracer for x in operands):
+        return record(_CALL, program, operands, lambda given: inline(program, given))  # type: ignore[no-any-return]  # a list
+    return executable(program)(*operands)
+
+
+def as_scalar_or_array(value: Any, like: Any) -> Any:
+    """A 0-d result as an array where the argument was one."""
+    if isinstance(like, np.ndarray) and not isinstance(value, (np.ndarray, Tracer)):
+        return np.asarray(value)
+    return value

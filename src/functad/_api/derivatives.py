@@ -1,0 +1,406 @@
+"""grad, value_and_grad, jacobian, jacrev, jacfwd, hessian."""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from functad import tree
+from functad._api.call import Structure, Traced, as_scalar_or_array, flatten_call, run_program, trace_call, unflatten_output
+from functad._api.transformed import Transformed, argument_mask
+from functad._core.program import Program, without_dead
+from functad._core.tracer import Tracer
+from functad._transforms import derivative
+from functad.errors import IntegerInputError, NonScalarOutputError, UnsupportedArgumentError
+
+__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad"]
+
+Argnums = int | Sequence[int]
+
+
+def _normal(argnums: Argnums) -> int | tuple[int, ...]:
+    if isinstance(argnums, (tuple, list)):
+        return tuple(operator.index(a) for a in argnums)
+    return operator.index(argnums)  # type: ignore[arg-type]  # not a sequence here
+
+
+def float_leaf(x: Any, name: str, where: str) -> Any:
+    """The leaf as something that has derivatives: a Python int counts as float."""
+    if type(x) is int:
+        return float(x)
+    dtype = getattr(x, "dtype", None)
+    if isinstance(x, (float, complex)) or (dtype is not None and (dtype.kind in "fc" or dtype.kind == "O")):
+        return x
+    if dtype is None and hasattr(x, "__array__"):
+        return float_leaf(np.asarray(x), name, where)
+    found = f"dtype {dtype}" if dtype is not None else f"type {type(x).__name__}"
+    raise IntegerInputError(
+        f"{name} differentiates with respect to floating-point numbers, but {where} has {found}: pass x.astype(float) (or 1.0 instead of 1), "
+        "or leave it out with argnums"
+    )
+
+
+class _Argument:
+    """Which leaves of a call are differentiated, worked out once per call structure."""
+
+    __slots__ = ("mask", "single", "spans", "structures")
+
+    def __init__(self, argnums: int | tuple[int, ...], structure: Structure, args: tuple[Any, ...], name: str) -> None:
+        self.single = isinstance(argnums, int)
+        chosen = argument_mask((argnums,) if isinstance(argnums, int) else argnums, len(args), name)
+        if type(structure) is int:
+            counts, defs = [1] * structure, [None] * structure
+        else:
+            parts = [tree.flatten(a) for a in args]
+            counts, defs = [len(leaves) for leaves, _ in parts], [d for _, d in parts]  # type: ignore[misc]
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(int).tolist() if counts else [0]
+        total = structure if type(structure) is int else structure.num_leaves  # type: ignore[attr-defined]  # a TreeDef
+        self.spans = [(starts[a], starts[a + 1]) for a in chosen]
+        self.structures = [defs[a] for a in chosen]
+        inside = {i for begin, end in self.spans for i in range(begin, end)}
+        self.mask = tuple(i in inside for i in range(total))
+
+    def rebuild(self, values: Sequence[Any], leaves: Sequence[Any]) -> Any:
+        """Results, one for each differentiated leaf in order, in the trees of the arguments."""
+        order = [i for i, m in enumerate(self.mask) if m]
+        at = {i: as_scalar_or_array(v, leaves[i]) for i, v in zip(order, values, strict=True)}
+        trees = [
+            at[begin] if structure is None else tree.unflatten(structure, [at[i] for i in range(begin, end)])
+            for (begin, end), structure in zip(self.spans, self.structures, strict=True)
+        ]
+        return trees[0] if self.single else tuple(trees)
+
+
+class _Derivative(Transformed):
+    """Shared by the derivatives with argnums."""
+
+    name = "grad"
+
+    def __init__(self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, **options: Any) -> None:
+        super().__init__(function, argnums=argnums, **options)
+        self.argnums = argnums
+        self._arguments: dict[Any, _Argument] = {}
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Traced, _Argument, Sequence[Any]]:
+        leaves, structure = flatten_call(args, kwargs)
+        argument = self._arguments.get(structure)
+        if argument is None:
+            argument = self._arguments[structure] = _Argument(self.argnums, structure, args, self.name)
+        for i, m in enumerate(argument.mask):
+            if m:
+                x = leaves[i]
+                kind = type(x)
+                if kind is float or (kind is np.ndarray and x.dtype.kind in "fc"):
+                    continue
+                if kind is Tracer and x.type.is_inexact:
+                    continue
+                leaves = list(leaves)
+                leaves[i] = float_leaf(x, self.name, f"argument leaf {i}" if len(leaves) > 1 else "its argument")
+        return trace_call(self.function, leaves, structure), argument, leaves
+
+
+class Grad(_Derivative):
+    """grad and value_and_grad."""
+
+    def __init__(
+        self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, with_value: bool = False
+    ) -> None:
+        super().__init__(function, argnums, has_aux=has_aux, with_value=with_value)
+        self.has_aux, self.with_value = has_aux, with_value
+        self.name = "value_and_grad" if with_value else "grad"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The gradient, in the tree, shapes and dtypes of the chosen arguments."""
+        traced, argument, leaves = self._traced(args, kwargs)
+        program = traced.program
+        active = traced.active(argument.mask)
+        key = ("grad plan", active, self.with_value, self.has_aux)
+        plan = program.memo.get(key)
+        if plan is None:
+            plan = program.memo[key] = self._plan(traced, active)
+        if traced.out_structure is not None:
+            self._check_output(traced)
+        outs = run_program(plan, traced.inputs())
+        kept = len(outs) - sum(active)
+        if argument.single and argument.structures[0] is None:
+            gradient = as_scalar_or_array(outs[kept], leaves[argument.spans[0][0]])
+        else:
+            gradient = argument.rebuild(outs[kept:], leaves)
+        if not self.has_aux:
+            return (outs[0], gradient) if self.with_value else gradient
+        if self.with_value:
+            return unflatten_output(traced, outs[:kept]), gradient
+        return gradient, unflatten_output(traced, [None, *outs[:kept]])[1]
+
+    def _check_output(self, traced: Traced) -> None:
+        structure = traced.out_structure
+        if self.has_aux:
+            if structure.type is not tuple or structure.num_children != 2:
+                raise NonScalarOutputError(f"{self.name} with has_aux=True needs a function that returns a pair (value, aux), got {structure}")
+            structure = structure.children()[0]
+        if structure.num_leaves != 1 or not structure.is_leaf():
+            raise NonScalarOutputError(self._refusal(f"a {structure}" if structure.num_leaves else "None"))
+
+    def _refusal(self, found: str) -> str:
+        return (
+            f"{self.name} differentiates functions whose output is one real number, but this one returned {found}: reduce it to a number (np.sum), "
+            "choose a cotangent with vjp, or ask for all derivatives with jacobian"
+        )
+
+    def _plan(self, traced: Traced, active: tuple[bool, ...]) -> Program:
+        if traced.out_structure is not None:
+            self._check_output(traced)
+        elif self.has_aux:
+            raise NonScalarOutputError(f"{self.name} with has_aux=True needs a function that returns a pair (value, aux)")
+        if not traced.program.outputs or (traced.out_static and 0 in traced.out_static):
+            raise NonScalarOutputError(self._refusal("no number"))
+        out = traced.program.output_types[0]
+        if out.shape != ():
+            raise NonScalarOutputError(self._refusal(f"an array of shape {out.shape}"))
+        if out.dtype.kind == "c":
+            raise NonScalarOutputError(self._refusal(f"a complex number ({out.dtype})") + "; for a complex output take its real or absolute value")
+        program = derivative.gradient(traced.program, active)
+        first = 0 if self.with_value else 1
+        return without_dead(Program(program.inputs, program.equations, program.outputs[first:]))
+
+
+def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Gradient of a function whose output is one real number.
+
+    Parameters
+    ----------
+    fun : callable
+        Plain NumPy function of numbers, arrays and pytrees of them, returning a scalar (or `(scalar, aux)` with `has_aux`).
+    argnums : int or sequence of int, optional
+        Positional arguments to differentiate with respect to.
+    has_aux : bool, optional
+        Whether `fun` returns a pair of which only the first is differentiated.
+
+    Returns
+    -------
+    callable
+        Same arguments as `fun`; returns the gradient in the tree, shapes and dtypes of the chosen argument (a tuple for a sequence of
+        argnums), and with `has_aux` the pair (gradient, aux).  The function runs at each call, so changed closures and globals are seen.
+
+    Raises
+    ------
+    NonScalarOutputError
+        If the output is not one real number.
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+
+    Notes
+    -----
+    Reverse mode: linearisation, then transposition of the linear part (Radul et al., "You Only Linearize Once", 2022).  For complex arguments
+    the result follows JAX's convention, the conjugate of PyTorch's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import grad
+    >>> grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> grad(np.sin)(0.0)
+    np.float64(1.0)
+    """
+    return Grad(fun, _normal(argnums), bool(has_aux), False)
+
+
+def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Value and gradient of a scalar function, in one evaluation.
+
+    Parameters
+    ----------
+    fun : callable
+        As for `grad`.
+    argnums : int or sequence of int, optional
+        Positional arguments to differentiate with respect to.
+    has_aux : bool, optional
+        Whether `fun` returns `(scalar, aux)`.
+
+    Returns
+    -------
+    callable
+        Returns `(value, gradient)`, or `((value, aux), gradient)` with `has_aux`.
+
+    Raises
+    ------
+    NonScalarOutputError, IntegerInputError
+        As for `grad`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import value_and_grad
+    >>> value_and_grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    (np.float64(9.0), array([ 3., 12.]))
+    """
+    return Grad(fun, _normal(argnums), bool(has_aux), True)
+
+
+class Jacobian(_Derivative):
+    """jacobian, jacrev, jacfwd."""
+
+    def __init__(self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, mode: str = "auto", has_aux: bool = False) -> None:
+        super().__init__(function, argnums, mode=mode, has_aux=has_aux)
+        self.mode, self.has_aux = mode, has_aux
+        self.name = {"auto": "jacobian", "forward": "jacfwd", "reverse": "jacrev"}[mode]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The Jacobian: for each output leaf the tree of the arguments, with shape output shape + argument shape."""
+        traced, argument, leaves = self._traced(args, kwargs)
+        program, active = traced.program, traced.active(argument.mask)
+        differentiated = len(program.outputs)
+        structure = traced.out_structure
+        if self.has_aux:
+            if structure is None or structure.type is not tuple or structure.num_children != 2:
+                raise UnsupportedArgumentError(f"{self.name} with has_aux=True needs a function that returns a pair (value, aux)")
+            structure = structure.children()[0]
+            differentiated = structure.num_leaves
+            structure = None if structure.is_leaf() else structure
+        if traced.out_static and any(i < differentiated for i in traced.out_static) or not differentiated:
+            raise UnsupportedArgumentError(f"{self.name} of a function that returns something other than numbers and arrays")
+        key = ("jacobian plan", active, self.mode, differentiated, self.has_aux)
+        plan = program.memo.get(key)
+        if plan is None:
+            whole = derivative.jacobian(program, active, self._forward(traced, active, differentiated), differentiated)
+            first = differentiated if self.has_aux else len(program.outputs)
+            plan = program.memo[key] = without_dead(Program(whole.inputs, whole.equations, whole.outputs[first:]))
+        outs = run_program(plan, traced.inputs())
+        count = sum(active)
+        aux = outs[: len(outs) - count * differentiated]
+        blocks = outs[len(aux) :]
+        rows = [argument.rebuild(blocks[i * count : (i + 1) * count], leaves) for i in range(differentiated)]
+        result = rows[0] if structure is None else tree.unflatten(structure, rows)
+        return (result, unflatten_output(traced, [None] * differentiated + list(aux))[1]) if self.has_aux else result
+
+    def _forward(self, traced: Traced, active: tuple[bool, ...], outputs: int) -> bool:
+        if self.mode != "auto":
+            return self.mode == "forward"
+        size_in = sum(v.type.size for v, a in zip(traced.program.inputs, active, strict=True) if a)
+        size_out = sum(t.size for t in traced.program.output_types[:outputs])
+        # reverse mode needs a rule that forward mode does not (while_loop has none), so it must win clearly
+        return size_out >= size_in or any(e.op.name == "while_loop" for e in traced.program.equations)
+
+
+def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Jacobian, in forward or reverse mode by the number of inputs and outputs.
+
+    Parameters
+    ----------
+    fun : callable
+        Function of arrays or pytrees, returning an array or pytree.
+    argnums : int or sequence of int, optional
+        Positional arguments to differentiate with respect to.
+    has_aux : bool, optional
+        Whether `fun` returns `(output, aux)`.
+
+    Returns
+    -------
+    callable
+        Returns for each output leaf the tree of the arguments; each leaf has shape `output.shape + argument.shape`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import jacobian
+    >>> jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    return Jacobian(fun, _normal(argnums), "auto", bool(has_aux))
+
+
+def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Jacobian by reverse mode: one pullback for each output element.
+
+    Parameters
+    ----------
+    fun, argnums, has_aux
+        As for `jacobian`.
+
+    Returns
+    -------
+    callable
+        As for `jacobian`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import jacrev
+    >>> jacrev(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return Jacobian(fun, _normal(argnums), "reverse", bool(has_aux))
+
+
+def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Jacobian by forward mode: one tangent for each input element.
+
+    Parameters
+    ----------
+    fun, argnums, has_aux
+        As for `jacobian`.
+
+    Returns
+    -------
+    callable
+        As for `jacobian`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import jacfwd
+    >>> jacfwd(lambda x: np.array([1.0, 3.0]) * x)(2.0)
+    array([1., 3.])
+    """
+    return Jacobian(fun, _normal(argnums), "forward", bool(has_aux))
+
+
+def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Hessian: forward mode over reverse mode.
+
+    Parameters
+    ----------
+    fun : callable
+        Function with one real output (or a pytree of arrays, whose second derivatives are stacked).
+    argnums : int or sequence of int, optional
+        Positional arguments to differentiate with respect to.
+    has_aux : bool, optional
+        Whether `fun` returns `(output, aux)`.
+
+    Returns
+    -------
+    callable
+        Returns trees of the arguments within trees of the arguments; leaves have shape `output.shape + argument.shape + argument.shape`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import hessian
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    return jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux)

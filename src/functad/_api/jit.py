@@ -1,0 +1,331 @@
+"""jit, make_program, show_source.
+
+`jit` promises that its function is pure: for a known signature (tree, shapes, dtypes, static values) the function is not run again.  The call path
+of the latest signature is a generated wrapper around a C-level caller that checks its arguments itself; whatever it does not
+recognise goes to `_slow`, which looks the signature up or traces anew.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from functad import tree
+from functad._api.call import Structure, Traced, executable, flatten_call, leaf_type, run_program, trace_call, unflatten_output
+from functad._api.transformed import Transformed
+from functad._core.interpret import compile_source
+from functad._core.program import Program
+from functad._core.tracer import Tracer
+from functad.errors import UnsupportedArgumentError
+
+__all__ = ["jit", "make_program", "show_source"]
+
+MAX_SIGNATURES = 1_000  # kept for one function; the oldest goes first
+
+
+class _Mismatch(Exception):
+    """Raised by a caller's fallback: these arguments are not of its signature."""
+
+
+def _mismatch(*_: Any, **__: Any) -> Any:
+    raise _Mismatch
+
+
+class _Entry:
+    """One signature: the trace, and the quick way to call it."""
+
+    __slots__ = ("call", "flat", "program", "traced")
+
+    def __init__(self, traced: Traced) -> None:
+        self.traced = traced
+        self.program = traced.program
+        bound = {i: np.asarray(x) for i, x in enumerate(traced.captured)}
+        types = self.program.input_types
+        bound = {i: np.ascontiguousarray(x, types[i].dtype) for i, x in bound.items()}
+        self.flat: Callable[..., Any] = executable(self.program).caller(bound)
+        self.call: Callable[..., Any] | None = None
+
+    def result(self, outs: Any) -> Any:
+        if self.traced.out_structure is None:
+            return outs
+        values = (outs,) if len(self.program.outputs) == 1 else outs
+        return unflatten_output(self.traced, values)
+
+
+class Jit(Transformed):
+    """A function compiled for each signature it meets."""
+
+    def __init__(self, function: Callable[..., Any], static_argnums: Sequence[int] = (), static_argnames: Sequence[str] = ()) -> None:
+        super().__init__(function, static_argnums=static_argnums, static_argnames=static_argnames)
+        self.static_argnums, self.static_argnames = tuple(static_argnums), tuple(static_argnames)
+        self._entries: dict[Any, _Entry] = {}
+        self._lock = threading.RLock()
+        self._quick: Callable[..., Any] = self._slow
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's result, computed by its kernel."""
+        return self._quick(*args, **kwargs)
+
+    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Callable[..., Any], Sequence[Any], Structure]:
+        """(key, function of the traced arguments, leaves, structure)."""
+        function, statics = self.function, ()
+        if self.static_argnums or self.static_argnames:
+            function, args, kwargs, statics = self._without_static(args, kwargs)
+        leaves, structure = flatten_call(args, kwargs)
+        types = []
+        for i, x in enumerate(leaves):
+            value, kind = leaf_type(x)
+            if kind is not None:
+                types.append(kind)
+                if value is not x:
+                    leaves = [*leaves[:i], value, *leaves[i + 1 :]]
+                continue
+            try:
+                hash(x)
+            except TypeError:
+                raise UnsupportedArgumentError(f"jit got {x!r} of type {type(x).__name__}: neither a number, an array nor hashable") from None
+            types.append((type(x), x))
+        return (structure, statics, *types), function, leaves, structure
+
+    def _without_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        places = {a % len(args) for a in self.static_argnums if -len(args) <= a < len(args)}
+        fixed = {i: args[i] for i in places}
+        named = {k: v for k, v in kwargs.items() if k in self.static_argnames}
+        code = getattr(self.function, "__code__", None)
+        if code is not None:  # a static name may be given by position
+            names = code.co_varnames[: code.co_argcount]
+            for i, name in enumerate(names[: len(args)]):
+                if name in self.static_argnames:
+                    fixed[i] = args[i]
+            for a in self.static_argnums:
+                if -len(names) <= a < len(names) and names[a] in kwargs:
+                    named[names[a]] = kwargs[names[a]]
+        statics = (tuple(sorted(fixed.items())), tuple(sorted(named.items())))
+        try:
+            hash(statics)
+        except TypeError:
+            raise UnsupportedArgumentError(f"static arguments of jit must be hashable, got {[*fixed.values(), *named.values()]!r}") from None
+        original, count = self.function, len(args)
+
+        def function(*rest: Any, **keywords: Any) -> Any:
+            given = iter(rest)
+            return original(*[fixed[i] if i in fixed else next(given) for i in range(count)], **named, **keywords)
+
+        rest = tuple(x for i, x in enumerate(args) if i not in fixed)
+        return function, rest, {k: v for k, v in kwargs.items() if k not in named}, _typed(statics)
+
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        key, function, leaves, structure = self.signature(args, kwargs)
+        entry = self._entries.get(key)
+        if entry is None:
+            traced = trace_call(function, leaves, structure, "an argument of a function under jit")
+            if any(type(x) is Tracer for x in traced.captured):
+                return self._record(traced)  # closes over an outer trace: the program is memoised, the captured values are not
+            with self._lock:
+                entry = self._entries.get(key)
+                if entry is None:
+                    if len(self._entries) >= MAX_SIGNATURES:
+                        self._entries.pop(next(iter(self._entries)))
+                    entry = self._entries[key] = _Entry(traced)
+        operands = [x for x in leaves if leaf_type(x)[1] is not None]
+        if any(type(x) is Tracer for x in operands):
+            outs = run_program(entry.program, [*entry.traced.captured, *operands])
+            return unflatten_output(entry.traced, outs)
+        if entry.call is None:
+            entry.call = _wrapper(self, entry, args, kwargs, structure)
+        if entry.call is not self._slow:
+            self._quick = entry.call
+        return entry.result(entry.flat(*operands))
+
+    def _record(self, traced: Traced) -> Any:
+        return unflatten_output(traced, run_program(traced.program, traced.inputs()))
+
+
+def _typed(statics: Any) -> Any:
+    """Static values with their types, since 1, 1.0 and True are equal."""
+    return tuple(tuple((k, type(v), v) for k, v in part) for part in statics)
+
+
+def _wrapper(jitted: Jit, entry: _Entry, args: tuple[Any, ...], kwargs: dict[str, Any], structure: Structure) -> Callable[..., Any]:
+    """Generated source of the quick path for this argument tree; `_slow` itself where there is none."""
+    slow = jitted._slow
+    if kwargs or jitted.static_argnums or jitted.static_argnames or len(entry.traced.operands) != len(flatten_call(args, kwargs)[0]):
+        return slow
+    bound = {i: np.ascontiguousarray(x, t.dtype) for i, (x, t) in enumerate(zip(entry.traced.captured, entry.program.input_types, strict=False))}
+    names = [f"a{i}" for i in range(len(args))]
+    checks: list[str] = []
+    namespace: dict[str, Any] = {"slow": slow, "Mismatch": _Mismatch, "result": entry.result}
+    if type(structure) is int:
+        if entry.traced.out_structure is None:
+            return executable(entry.program).caller(bound, fallback=slow)
+        leaves = names
+    else:
+        leaves = []
+        for name, value in zip(names, args, strict=True):
+            if not _unpack(name, value, leaves, checks):
+                return slow
+    namespace["front"] = executable(entry.program).caller(bound, fallback=_mismatch)
+    built = _built(entry, namespace)
+    call = f"front({', '.join(leaves)})"
+    condition = " and ".join(checks) or "True"
+    source = (
+        f"def call(*args, **kwargs):\n    if len(args) != {len(args)} or kwargs:\n        return slow(*args, **kwargs)\n"
+        f"    {', '.join(names)}{',' if names else 'pass'} {'= args' if names else ''}\n"
+        f"    if {condition}:\n        try:\n            out = {call}\n        except (Mismatch, KeyError):\n            return slow(*args)\n"
+        f"        return {built}\n    return slow(*args)\n"
+    )
+    return compile_source(source, "call", namespace)
+
+
+def _unpack(text: str, value: Any, leaves: list[str], checks: list[str]) -> bool:
+    """Text of each leaf of an argument, and of the checks of its containers; False for containers that have no quick path."""
+    if type(value) is dict and all(type(k) is str for k in value):
+        checks.append(f"type({text}) is dict and len({text}) == {len(value)}")
+        return all(_unpack(f"{text}[{k!r}]", value[k], leaves, checks) for k in sorted(value))
+    if type(value) in (list, tuple):
+        checks.append(f"type({text}) is {type(value).__name__} and len({text}) == {len(value)}")
+        return all(_unpack(f"{text}[{i}]", v, leaves, checks) for i, v in enumerate(value))
+    if leaf_type(value)[1] is None:
+        return False
+    leaves.append(text)
+    return True
+
+
+def _built(entry: _Entry, namespace: dict[str, Any]) -> str:
+    """Text of the expression that makes the output tree from `out`."""
+    structure = entry.traced.out_structure
+    count = len(entry.program.outputs)
+    if structure is None:
+        return "out"
+    if entry.traced.out_static:
+        return "result(out)"
+    texts = iter([f"out[{i}]" for i in range(count)] if count != 1 else ["out"])
+
+    def build(node: Any) -> str | None:
+        if node.is_leaf():
+            return next(texts)
+        kind = node.type
+        if kind not in (tuple, list, dict) or node.num_leaves == 0:
+            return None
+        parts = [build(child) for child in node.children()]
+        if any(p is None for p in parts):
+            return None
+        if kind is dict:
+            return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(node.entries(), parts, strict=True)) + "}"
+        inner = ", ".join(parts)  # type: ignore[arg-type]  # none is None
+        return f"[{inner}]" if kind is list else f"({inner},)"
+
+    text = build(structure)
+    return text if text is not None else "result(out)"
+
+
+def jit(fun: Callable[..., Any] | None = None, *, static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = ()) -> Any:
+    """Compile a function to a kernel at its first call.
+
+    Parameters
+    ----------
+    fun : callable
+        A pure function: for arguments of known tree, shapes and dtypes it is not run again.  Without it, a decorator is returned.
+    static_argnums : int or sequence of int, optional
+        Positional arguments that are part of the signature by value (hashable), not traced.
+    static_argnames : str or sequence of str, optional
+        The same by name.
+
+    Returns
+    -------
+    callable
+        Same arguments and result as `fun`; results of shape () are NumPy scalars.
+
+    Raises
+    ------
+    NoValueError
+        If the function asks for the value of a traced argument.
+    KernelError
+        If the kernel cannot be compiled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import grad, jit
+    >>> step = jit(grad(lambda x: np.sum(x**2)))
+    >>> step(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    if fun is None:
+        return lambda function: Jit(function, nums, names)
+    return Jit(fun, nums, names)
+
+
+def make_program(fun: Callable[..., Any]) -> Callable[..., Program]:
+    """Show the program that a function is traced to.
+
+    Parameters
+    ----------
+    fun : callable
+        The function, transformed or not.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `fun`, returns the `Program`; it prints as text.  Captured values are its leading inputs.
+
+    Raises
+    ------
+    NoValueError
+        If the function asks for the value of an argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import make_program
+    >>> make_program(lambda x: np.sin(x) * x)(np.ones(3))
+    program(a: f8[3])
+      b: f8[3] = sin a
+      c: f8[3] = mul b a
+      return c
+    """
+
+    def made(*args: Any, **kwargs: Any) -> Program:
+        function = fun.function if isinstance(fun, Jit) else fun
+        leaves, structure = flatten_call(args, kwargs)
+        return trace_call(function, leaves, structure, "an argument of make_program").program
+
+    return made
+
+
+def show_source(fun: Callable[..., Any]) -> Callable[..., None]:
+    """Print the generated source of a function's kernels.
+
+    Parameters
+    ----------
+    fun : callable
+        A function, usually under `jit`.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `fun` and prints the source of its kernels, with types as comments.
+
+    Raises
+    ------
+    NoValueError
+        If the function asks for the value of an argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import jit, show_source
+    >>> show_source(jit(lambda x: np.exp(x) * 2.0))(np.ones(3))  # doctest: +ELLIPSIS
+    def ...
+    """
+
+    def shown(*args: Any, **kwargs: Any) -> None:
+        jitted = fun if isinstance(fun, Jit) else Jit(fun)
+        _, function, leaves, structure = jitted.signature(args, kwargs)
+        traced = trace_call(function, leaves, structure, "an argument of a function under jit")
+        print(executable(traced.program).source())
+
+    return shown

@@ -1,0 +1,412 @@
+"""Products of arrays: dot, matmul and the @ operator, tensordot, outer, inner, kron, cross, trace, and their namesakes in np.linalg.
+
+All sums of products are the primitive `dot`; products without a sum are elementwise, so that kernels can fuse them.  In these functions NumPy
+counts a Python scalar with its own dtype (`np.dot(float32 array, 2.0)` is float64), unlike in ufuncs; so does this module.  Only the first factor
+of `vdot`, `vecdot` and `vecmat` is conjugated.  `einsum` has its own module.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from functad._core.recorder import Door, binary
+from functad._core.tracer import Tracer, install
+from functad._numpy.dispatch import DOORS, implements, record_call, refuse
+from functad._numpy.promote import broadcast_shapes, broadcast_to, cast, operand, with_shape
+from functad._primitives import linalg
+from functad._primitives.dot import dot, matrix_product, reordered
+from functad._primitives.elementwise import mul, neg, sub
+from functad._primitives.logic import conj, logical_and
+from functad._primitives.reduce import reduce_any, reduce_sum
+from functad._primitives.shape import concatenate, slice_
+from functad.errors import MutationError, ShapeMismatchError
+
+__all__ = ["axis_of", "component", "conjugate", "diagonal_of", "matmul", "no_output", "strong", "sum_of", "times"]
+
+
+# ---- pieces
+
+
+def no_output(function: str, out: Any) -> None:
+    """Refuse `out=`: the array given would have to be written."""
+    if out is not None:
+        raise MutationError(f"np.{function}(..., out=...) would write traced values into an array: use the result, `z = np.{function}(...)`")
+
+
+def strong(*xs: Any, dtype: Any = None) -> list[Any]:
+    """The operands in one dtype, to which Python scalars contribute theirs."""
+    given = [operand(x) for x in xs]
+    common = np.result_type(*[x.type.dtype for x in given]) if dtype is None else np.dtype(dtype)
+    return [cast(x, common) for x in given]
+
+
+def axis_of(axis: Any, ndim: int) -> int:
+    """A non-negative axis, or NumPy's complaint."""
+    place = operator.index(axis)
+    if not -ndim <= place < ndim:
+        raise np.exceptions.AxisError(place, ndim)
+    return place % ndim
+
+
+def conjugate(x: Any) -> Any:
+    """The complex conjugate; a real array itself."""
+    return conj(x) if x.type.dtype.kind == "c" else x
+
+
+def sum_of(x: Any, axes: Sequence[int], keepdims: bool = False) -> Any:
+    """The sum in the dtype of x (of booleans: their or)."""
+    axes = tuple(sorted(axes))
+    if x.type.dtype.kind == "b":
+        out = reduce_any(x, axes=axes)
+    else:
+        out = reduce_sum(x, axes=axes) if axes else x
+    return with_shape(out, [1 if i in axes else n for i, n in enumerate(x.type.shape)]) if keepdims else out
+
+
+def component(x: Any, i: int) -> Any:
+    """x[..., i]."""
+    n = x.type.ndim
+    part = slice_(x, start=(*[0] * (n - 1), i), size=(*x.type.shape[:-1], 1), step=(1,) * n)
+    return with_shape(part, x.type.shape[:-1])
+
+
+def product(x: Any, y: Any) -> Any:
+    """Elementwise, with broadcasting; both have one dtype."""
+    shape = broadcast_shapes(x.type.shape, y.type.shape)
+    return times(broadcast_to(x, shape), broadcast_to(y, shape))
+
+
+def times(x: Any, y: Any) -> Any:
+    """x * y of one shape and dtype."""
+    return logical_and(x, y) if x.type.dtype.kind == "b" else mul(x, y)
+
+
+def _ravelled(x: Any) -> Any:
+    return with_shape(x, (x.type.size,))
+
+
+def _moved_last(x: Any, axis: Any) -> Any:
+    n = x.type.ndim
+    place = axis_of(axis, n)
+    return reordered(x, [*[i for i in range(n) if i != place], place])
+
+
+# ---- dot and its relatives
+
+
+@implements(np.dot, numeric=("a", "b"), method="dot")
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    """Over the last axis of a and the last but one of b; a product where one is a scalar."""
+    no_output("dot", out)
+    x, y = strong(a, b)
+    n, m = x.type.ndim, y.type.ndim
+    if n == 0 or m == 0:
+        return product(x, y)
+    _check_aligned("dot", x, y, n - 1, max(m - 2, 0))
+    return dot(x, y, contract=((n - 1,), (max(m - 2, 0),)), batch=((), ()))
+
+
+def _check_aligned(function: str, x: Any, y: Any, i: int, j: int) -> None:
+    if x.type.shape[i] != y.type.shape[j]:
+        raise ShapeMismatchError(
+            f"np.{function}: shapes {x.type.shape} and {y.type.shape} not aligned: {x.type.shape[i]} (axis {i}) != {y.type.shape[j]} (axis {j})"
+        )
+
+
+@implements(np.inner, numeric=("a", "b"))
+def _inner(a: Any, b: Any) -> Any:
+    x, y = strong(a, b)
+    n, m = x.type.ndim, y.type.ndim
+    if n == 0 or m == 0:
+        return product(x, y)
+    _check_aligned("inner", x, y, n - 1, m - 1)
+    return dot(x, y, contract=((n - 1,), (m - 1,)), batch=((), ()))
+
+
+@implements(np.vdot, numeric=("a", "b"))
+def _vdot(a: Any, b: Any) -> Any:
+    x, y = (_ravelled(x) for x in strong(a, b))
+    _check_aligned("vdot", x, y, 0, 0)
+    return dot(conjugate(x), y, contract=((0,), (0,)), batch=((), ()))
+
+
+@implements(np.outer, numeric=("a", "b"))
+def _outer(a: Any, b: Any, out: Any = None) -> Any:
+    no_output("outer", out)
+    return _outer_of(*[_ravelled(x) for x in strong(a, b)])
+
+
+def _outer_of(x: Any, y: Any) -> Any:
+    return product(with_shape(x, (x.type.size, 1)), y)
+
+
+@implements(np.linalg.outer, numeric=("x1", "x2"))
+def _linalg_outer(x1: Any, x2: Any, /) -> Any:
+    x, y = strong(x1, x2)
+    if x.type.ndim != 1 or y.type.ndim != 1:
+        raise ShapeMismatchError(f"np.linalg.outer takes vectors; the arguments have {x.type.ndim} and {y.type.ndim} dimensions")
+    return _outer_of(x, y)
+
+
+@implements(np.tensordot, numeric=("a", "b"), structural=("axes",))
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    return tensordot_of(a, b, axes)
+
+
+def tensordot_of(a: Any, b: Any, axes: Any) -> Any:
+    """np.tensordot on operands."""
+    x, y = strong(a, b)
+    n, m = x.type.ndim, y.type.ndim
+    if isinstance(axes, (int, np.integer)):
+        count = int(axes)
+        if count > min(n, m):
+            raise ShapeMismatchError(f"np.tensordot over {count} axes of arrays of shapes {x.type.shape} and {y.type.shape}")
+        pairs: Any = (range(n - count, n), range(count))
+    else:
+        pairs = [[part] if np.ndim(part) == 0 else list(part) for part in axes]
+    places = tuple(tuple(axis_of(i, k) for i in part) for part, k in zip(pairs, (n, m), strict=True))
+    if len(places[0]) != len(places[1]) or any(x.type.shape[i] != y.type.shape[j] for i, j in zip(*places, strict=True)):
+        raise ShapeMismatchError(f"np.tensordot: axes {places[0]} of an array of shape {x.type.shape} do not match axes {places[1]} of {y.type.shape}")
+    if not places[0]:
+        return product(with_shape(x, (*x.type.shape, *[1] * m)), y)
+    return dot(x, y, contract=places, batch=((), ()))
+
+
+@implements(np.linalg.tensordot, numeric=("x1", "x2"), structural=("axes",))
+def _linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot_of(x1, x2, axes)
+
+
+@implements(np.kron, numeric=("a", "b"))
+def _kron(a: Any, b: Any) -> Any:
+    x, y = strong(a, b)
+    n = max(x.type.ndim, y.type.ndim)
+    left, right = ((*[1] * (n - v.type.ndim), *v.type.shape) for v in (x, y))
+    x = with_shape(x, [k for size in left for k in (size, 1)])
+    y = with_shape(y, [k for size in right for k in (1, size)])
+    return with_shape(product(x, y), [i * j for i, j in zip(left, right, strict=True)])
+
+
+# ---- matmul: stacks of matrices
+
+
+def matmul(a: Any, b: Any, dtype: Any = None) -> Any:
+    """NumPy's rules: vectors lose the axis they are given, leading axes broadcast."""
+    x, y = strong(a, b, dtype=dtype)
+    n, m = x.type.ndim, y.type.ndim
+    if n == 0 or m == 0:
+        raise ShapeMismatchError("np.matmul (the @ operator) does not take scalars: use * instead")
+    _check_aligned("matmul", x, y, n - 1, max(m - 2, 0))
+    if m <= 2 or n == 1:
+        return dot(x, y, contract=((n - 1,), (max(m - 2, 0),)), batch=((), ()))
+    leading = broadcast_shapes(x.type.shape[:-2], y.type.shape[:-2])
+    if n == 2 and y.type.shape[:-2] == leading:  # one matrix on the left: its rows are a free axis, which moves behind the leading ones
+        out = dot(x, y, contract=((1,), (m - 2,)), batch=((), ()))
+        return reordered(out, [*range(1, m - 1), 0, m - 1])
+    return matrix_product(broadcast_to(x, (*leading, *x.type.shape[-2:])), broadcast_to(y, (*leading, *y.type.shape[-2:])))
+
+
+def _vecdot(a: Any, b: Any, dtype: Any = None, axis: int = -1) -> Any:
+    x, y = (_moved_last(x, axis) for x in strong(a, b, dtype=dtype))
+    _check_aligned("vecdot", x, y, x.type.ndim - 1, y.type.ndim - 1)
+    if x.type.ndim == 1 and y.type.ndim == 1:
+        return dot(conjugate(x), y, contract=((0,), (0,)), batch=((), ()))
+    out = product(conjugate(x), y)
+    return sum_of(out, (out.type.ndim - 1,))
+
+
+def _matvec(a: Any, b: Any, dtype: Any = None) -> Any:
+    """Matrices times vectors, both stacked."""
+    x, y = strong(a, b, dtype=dtype)
+    if y.type.ndim == 1:
+        return matmul(x, y)
+    return _without_axis(matmul(x, with_shape(y, (*y.type.shape, 1))), -1)
+
+
+def _vecmat(a: Any, b: Any, dtype: Any = None) -> Any:
+    """Conjugated vectors times matrices, both stacked."""
+    x, y = strong(a, b, dtype=dtype)
+    x = conjugate(x)
+    if x.type.ndim == 1:
+        return matmul(x, y)
+    return _without_axis(matmul(with_shape(x, (*x.type.shape[:-1], 1, x.type.shape[-1])), y), -2)
+
+
+def _without_axis(x: Any, axis: int) -> Any:
+    place = axis % x.type.ndim
+    return with_shape(x, [n for i, n in enumerate(x.type.shape) if i != place])
+
+
+def _declare(ufunc: Any, implementation: Any, keywords: Sequence[str]) -> Door:
+    """The door of a ufunc of products; two operands and nothing else are the hot path."""
+    door = Door(ufunc.__name__, implementation)
+    data = frozenset(("a", "b"))
+
+    def call(*xs: Any, **kwargs: Any) -> Any:
+        if not kwargs and len(xs) == 2 and not isinstance(xs[0], (list, tuple)) and not isinstance(xs[1], (list, tuple)):
+            return binary(door, *xs)
+        for name in [k for k, v in kwargs.items() if (k, v) in _HARMLESS]:
+            del kwargs[name]
+        for name, given in kwargs.items():
+            if name not in keywords:
+                refuse(ufunc.__name__, name, given)
+        if kwargs.get("dtype") is not None:
+            kwargs["dtype"] = np.dtype(kwargs["dtype"])
+        return record_call(door, ["a", "b", *keywords], data, frozenset(), xs, kwargs)
+
+    call.__name__ = ufunc.__name__
+    DOORS[ufunc] = call
+    return door
+
+
+_HARMLESS = [("out", None), ("order", "K"), ("subok", True), ("casting", "same_kind")]
+_MATMUL = _declare(np.matmul, matmul, ["dtype"])
+_declare(np.vecdot, _vecdot, ["dtype", "axis"])
+if hasattr(np, "matvec"):  # since NumPy 2.2
+    _declare(np.matvec, _matvec, ["dtype"])
+    _declare(np.vecmat, _vecmat, ["dtype"])
+
+
+def _operator(left: Any, right: Any) -> Any:
+    if type(left) in _LISTS or type(right) in _LISTS:
+        return DOORS[np.matmul](left, right)
+    return binary(_MATMUL, left, right)
+
+
+_LISTS = (list, tuple)
+install("__matmul__", lambda self, other: binary(_MATMUL, self, other) if type(other) is Tracer else _operator(self, other))
+install("__rmatmul__", lambda self, other: _operator(other, self))
+
+
+@implements(np.linalg.matmul, numeric=("x1", "x2"))
+def _linalg_matmul(x1: Any, x2: Any, /) -> Any:
+    return matmul(x1, x2)
+
+
+@implements(np.linalg.vecdot, numeric=("x1", "x2"))
+def _linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return _vecdot(x1, x2, axis=axis)
+
+
+@implements(np.linalg.multi_dot, numeric=("arrays",))
+def _multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """Products in the order that needs the fewest multiplications (Cormen et al., Introduction to Algorithms, 15.2)."""
+    no_output("linalg.multi_dot", out)
+    xs = strong(*arrays)
+    if len(xs) < 2:
+        raise ShapeMismatchError("np.linalg.multi_dot takes at least two arrays")
+    ends = (xs[0].type.ndim == 1, xs[-1].type.ndim == 1)
+    xs[0] = with_shape(xs[0], (1, xs[0].type.size)) if ends[0] else xs[0]
+    xs[-1] = with_shape(xs[-1], (xs[-1].type.size, 1)) if ends[1] else xs[-1]
+    for x in xs:
+        if x.type.ndim != 2:
+            raise linalg.MatrixShapeError(f"np.linalg.multi_dot takes matrices, and vectors as the first and the last; found {x.type.ndim} dimensions")
+    product_of_all = _chain(xs)
+    rows, columns = product_of_all.type.shape
+    return with_shape(product_of_all, [n for n, dropped in zip((rows, columns), ends, strict=True) if not dropped])
+
+
+def _chain(xs: Sequence[Any]) -> Any:
+    sizes = [xs[0].type.shape[0], *[x.type.shape[1] for x in xs]]
+    best: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(len(xs))}
+    for width in range(1, len(xs)):
+        for i in range(len(xs) - width):
+            j = i + width
+            best[i, j] = min((best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+
+    def multiplied(i: int, j: int) -> Any:
+        if i == j:
+            return xs[i]
+        split = best[i, j][1]
+        return matmul(multiplied(i, split), multiplied(split + 1, j))
+
+    return multiplied(0, len(xs) - 1)
+
+
+# ---- cross products
+
+
+@implements(np.cross, numeric=("a", "b"))
+def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    return _cross_of(*strong(a, b), axisa, axisb, axisc)
+
+
+def _cross_of(x: Any, y: Any, axisa: Any, axisb: Any, axisc: Any) -> Any:
+    x, y = _moved_last(x, axisa), _moved_last(y, axisb)
+    if x.type.shape[-1] not in (2, 3) or y.type.shape[-1] not in (2, 3):
+        raise ShapeMismatchError(f"np.cross takes vectors of 2 or 3 elements; the shapes are {x.type.shape} and {y.type.shape}")
+    left = [component(x, i) for i in range(x.type.shape[-1])]
+    right = [component(y, i) for i in range(y.type.shape[-1])]
+
+    def area(i: int, j: int) -> Any:
+        """x_i y_j - x_j y_i, where a missing third element is zero."""
+        terms = [product(left[p], right[q]) if p < len(left) and q < len(right) else None for p, q in ((i, j), (j, i))]
+        if terms[1] is None:
+            return terms[0]
+        return sub(*terms) if terms[0] is not None else neg(terms[1])
+
+    if len(left) == 2 and len(right) == 2:
+        return area(0, 1)
+    parts = [area(1, 2), area(2, 0), area(0, 1)]
+    out = concatenate(*[with_shape(p, (*p.type.shape, 1)) for p in parts], axis=parts[0].type.ndim)
+    n = out.type.ndim
+    place = axis_of(axisc, n)
+    return reordered(out, [*range(place), n - 1, *range(place, n - 1)])
+
+
+@implements(np.linalg.cross, numeric=("x1", "x2"))
+def _linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x, y = strong(x1, x2)
+    if x.type.shape[axis_of(axis, x.type.ndim)] != 3 or y.type.shape[axis_of(axis, y.type.ndim)] != 3:
+        raise ShapeMismatchError(f"np.linalg.cross takes vectors of 3 elements; the shapes are {x.type.shape} and {y.type.shape}")
+    return _cross_of(x, y, axis, axis, axis)
+
+
+# ---- diagonals
+
+
+def diagonal_of(x: Any, offset: Any, axis1: Any, axis2: Any) -> Any:
+    """np.diagonal: the two axes are replaced by one, the last."""
+    n = x.type.ndim
+    if n < 2:
+        raise ShapeMismatchError("a diagonal needs an array of at least two dimensions")
+    first, second = axis_of(axis1, n), axis_of(axis2, n)
+    if first == second:
+        raise ShapeMismatchError("axis1 and axis2 of a diagonal cannot be the same")
+    moved = reordered(x, [*[i for i in range(n) if i not in (first, second)], first, second])
+    return linalg.diagonal(moved, operator.index(offset))
+
+
+def _trace(x: Any, offset: Any, axis1: Any, axis2: Any, dtype: Any) -> Any:
+    parts = diagonal_of(operand(x), offset, axis1, axis2)
+    kind = parts.type.dtype
+    target = np.dtype(dtype) if dtype is not None else np.add.reduce(np.zeros(1, kind)).dtype  # small integers are added up as int64
+    return reduce_sum(cast(parts, target), axes=(parts.type.ndim - 1,))
+
+
+@implements(np.trace, numeric=("a",), method="trace")
+def _numpy_trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
+    no_output("trace", out)
+    return _trace(a, offset, axis1, axis2, dtype)
+
+
+@implements(np.linalg.trace, numeric=("x",))
+def _linalg_trace(x: Any, /, *, offset: Any = 0, dtype: Any = None) -> Any:
+    return _trace(x, offset, -2, -1, dtype)
+
+
+@implements(np.linalg.diagonal, numeric=("x",), view=True)
+def _linalg_diagonal(x: Any, /, *, offset: Any = 0) -> Any:
+    return diagonal_of(operand(x), offset, -2, -1)
+
+
+@implements(np.linalg.matrix_transpose, np.matrix_transpose, numeric=("x",), view=True)
+def _matrix_transpose(x: Any, /) -> Any:
+    given = operand(x)
+    if given.type.ndim < 2:
+        raise ShapeMismatchError(f"matrix_transpose needs an array of at least two dimensions; this one has {given.type.ndim}")
+    return linalg.swapped(given)

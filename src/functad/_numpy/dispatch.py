@@ -1,0 +1,218 @@
+"""How a NumPy call on traced values finds its implementation.
+
+`implements(np.name)` declares a door: the signature is NumPy's, the body is spelt in primitives.  `numeric` names the parameters whose Python
+scalars are data (inputs of the program, keyed by type); every other scalar is structural (part of the key, by value).  Arrays are data in
+both, except where the parameter is in `structural`: there an array is read as a value (axes, repeats).  `method` also makes the door a method of
+traced values, `view` marks results that share memory with their argument in NumPy.
+
+Hot path: one traced positional argument and nothing else is one dictionary lookup.
+"""
+
+import builtins
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from functad._core.recorder import CURRENT, Door, record, unary
+from functad._core.tracer import Tracer, install
+from functad._core.types import SCALAR_TYPES
+from functad.errors import MutationError, UnsupportedArgumentError, UnsupportedFunctionError
+
+__all__ = ["DOORS", "NO_VALUE", "default_only", "implements", "method", "refuse"]
+
+NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's own marker of "not given"
+DOORS: dict[Any, Callable[..., Any]] = {}  # NumPy function or ufunc -> caller
+TRACEABLE = (Tracer, np.ndarray)
+
+
+def implements(
+    *functions: Any, numeric: Sequence[str] = (), structural: Sequence[str] = (), method: str | None = None, view: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the implementation of NumPy functions (aliases together)."""
+
+    def declare(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        names = list(inspect.signature(implementation).parameters)
+        door = Door(getattr(functions[0], "__name__", str(functions[0])), implementation)
+        data, values = frozenset(numeric), frozenset(structural)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if len(args) == 1 and not kwargs and type(args[0]) is Tracer:
+                return unary(door, args[0])
+            return record_call(door, names, data, values, args, kwargs)
+
+        plain_call = call
+        if view:
+
+            def call(*args: Any, **kwargs: Any) -> Any:  # wraps the one above
+                out = plain_call(*args, **kwargs)
+                mark_views(args, out)
+                return out
+
+        call.__name__ = door.name
+        call.__doc__ = implementation.__doc__
+        call.implementation = implementation  # type: ignore[attr-defined]
+        call.view = view  # type: ignore[attr-defined]
+        for function in functions:
+            DOORS[function] = call
+        if method is not None:
+            install(method, lambda self, *args, **kwargs: call(self, *args, **kwargs))
+        return call
+
+    return declare
+
+
+def mark_views(arguments: Sequence[Any], out: Any) -> None:
+    """Remember that the result shares memory with an argument in NumPy, so that in-place operators refuse both."""
+    builder = CURRENT.get()
+    if builder is not None:
+        for x in (*arguments, *(out if isinstance(out, (tuple, list)) else (out,))):
+            if type(x) is Tracer:
+                builder.views.add(x.atom)
+
+
+class _Slot:
+    """Marks an operand's place in the frozen arguments."""
+
+    __slots__ = ()
+
+
+_SLOT = _Slot()
+
+
+def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Split the arguments into operands and hashable structure, and record."""
+    operands: list[Any] = []
+
+    def freeze(x: Any, data: bool, as_value: bool) -> Any:
+        kind = type(x)
+        if kind is Tracer:
+            if as_value:
+                return (int, operator.index(x))
+            operands.append(x)
+            return _SLOT
+        if x is None or kind is str or kind is builtins.slice or kind is type(Ellipsis):
+            return x if kind is not builtins.slice else (kind, *[freeze(v, False, True) for v in (x.start, x.stop, x.step)])
+        if kind in SCALAR_TYPES:
+            if data:
+                operands.append(x)
+                return _SLOT
+            return (kind, x)
+        if isinstance(x, (tuple, list)):
+            return (kind, *[freeze(v, data, as_value) for v in x])
+        if isinstance(x, np.ndarray):
+            if as_value:
+                return (np.ndarray, x.shape, x.dtype.str, x.tobytes())
+            operands.append(x)
+            return _SLOT
+        if data and hasattr(x, "__array__"):
+            operands.append(np.asarray(x))
+            return _SLOT
+        return x
+
+    frozen_args = tuple(
+        freeze(x, names[min(i, len(names) - 1)] in numeric, names[min(i, len(names) - 1)] in structural) for i, x in enumerate(args)
+    )
+    frozen_kwargs = tuple((k, freeze(kwargs[k], k in numeric, k in structural)) for k in sorted(kwargs))
+    ordered = sorted(kwargs)
+
+    def rebuild(tracers: Sequence[Any]) -> Any:
+        given = iter(tracers)
+
+        def thaw(frozen: Any, original: Any) -> Any:
+            if frozen is _SLOT:
+                return next(given)
+            if isinstance(original, (tuple, list)):
+                parts = [thaw(f, o) for f, o in zip(frozen[1:], original, strict=True)]
+                return parts if isinstance(original, list) else tuple(parts)
+            if type(original) is Tracer:
+                return frozen[1]
+            return original
+
+        new_args = [thaw(f, o) for f, o in zip(frozen_args, args, strict=True)]
+        new_kwargs = {k: thaw(dict(frozen_kwargs)[k], kwargs[k]) for k in ordered}
+        return door.implementation(*new_args, **new_kwargs)
+
+    try:
+        return record(door, (frozen_args, frozen_kwargs), operands, rebuild)
+    except TypeError as error:
+        if "unhashable" in str(error):
+            raise UnsupportedArgumentError(f"np.{door.name} got an argument that cannot be part of a program: {error}") from None
+        raise
+
+
+# ---- what NumPy calls
+
+
+def _array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    found = DOORS.get(function)
+    if found is None:
+        raise unsupported(function)
+    return found(*args, **kwargs)
+
+
+def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    found = DOORS.get(ufunc)
+    if found is None or (method != "__call__" and (ufunc, method) not in DOORS):
+        raise unsupported(ufunc, method)
+    if kwargs.get("out") is not None:
+        raise MutationError(
+            f"np.{ufunc.__name__}(..., out=...) (or an in-place operator) would write traced values into a plain NumPy array: write "
+            "`z = z + x` instead of `z += x`, or start from np.zeros_like(x)"
+        )
+    if method != "__call__":
+        found = DOORS[ufunc, method]
+    return found(*inputs, **kwargs)
+
+
+install("__array_function__", _array_function)
+install("__array_ufunc__", _array_ufunc)
+
+
+def unsupported(function: Any, method: str = "__call__") -> UnsupportedFunctionError:
+    """The error for a NumPy function without a door; names the nearest ones that have."""
+    import difflib
+
+    name = getattr(function, "__name__", str(function))
+    module = getattr(function, "__module__", "numpy") or "numpy"
+    full = f"{module.replace('numpy', 'np', 1)}.{name}" if module.startswith("numpy") else name
+    if method != "__call__":
+        full += f".{method}"
+    known = sorted({getattr(f, "__name__", "") for f in DOORS if not isinstance(f, tuple)})
+    near = difflib.get_close_matches(name, known, 3, 0.5)
+    hint = f"; the nearest that do: {', '.join('np.' + n for n in near)}" if near else ""
+    return UnsupportedFunctionError(
+        f"{full} has no rule for traced values yet{hint}.  Compute it outside of the traced function, or spell it in supported functions"
+    )
+
+
+def default_only(function: str, **arguments: tuple[Any, Any]) -> None:
+    """Refuse arguments that are not at their default: name=(given, default)."""
+    for name, (given, default) in arguments.items():
+        if given is not default and given != default:
+            refuse(function, name, given)
+
+
+def refuse(function: str, name: str, given: Any, why: str = "") -> None:
+    """The error for an argument that cannot be honoured."""
+    raise UnsupportedArgumentError(f"np.{function}: the argument {name}={given!r} cannot be honoured for traced values{': ' + why if why else ''}")
+
+
+def method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Install a function as a method of traced values."""
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        install(name, function)
+        return function
+
+    return declare
+
+
+def in_implementation() -> bool:
+    """Whether a door's implementation is running (the open builder collects primitives)."""
+    builder = CURRENT.get()
+    return builder is not None and builder.plain
+
+

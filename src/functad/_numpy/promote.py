@@ -1,0 +1,116 @@
+"""NumPy's promotion (NEP 50) and broadcasting, made explicit: casts and broadcasts become equations.
+
+Everything here works on the operands of a door's implementation: tracers of the open plain builder, literals, and Python scalars that rules of
+thumb inside an implementation write (`multiply(x, 0.5)`).
+"""
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from functad._core.program import Literal
+from functad._core.tracer import Tracer
+from functad._core.types import SCALAR_TYPES, ArrayType, array_type
+from functad._primitives.logic import convert
+from functad._primitives.shape import broadcast, concatenate, reshape
+from functad.errors import ShapeMismatchError
+
+__all__ = ["as_bool", "broadcast_shapes", "broadcast_to", "cast", "operand", "promote", "result_dtype", "stacked", "weak_kind"]
+
+
+def operand(x: Any) -> Tracer | Literal:
+    """A tracer or literal for what an implementation was given."""
+    if isinstance(x, (Tracer, Literal)):
+        return x
+    kind = SCALAR_TYPES.get(builtins.type(x))
+    if kind is not None:
+        return Literal(x, kind)
+    if isinstance(x, np.ndarray) and x.ndim == 0:
+        return Literal(x[()], array_type((), x.dtype))
+    if isinstance(x, np.ndarray) and x.size and (x == x.flat[0]).all():
+        return Literal(x.flat[0], array_type(x.shape, x.dtype))
+    if isinstance(x, (list, tuple)):
+        return stacked(x)
+    raise TypeError(f"an array of values cannot be used inside an implementation: {x!r}")
+
+
+def stacked(xs: Sequence[Any]) -> Tracer | Literal:
+    """What np.array makes of a (nested) list: Python scalars count with their own dtype, as they do there."""
+    if not xs:
+        return Literal(0, array_type((0,), np.float64))
+    parts = [operand(x) for x in xs]
+    shape = parts[0].type.shape
+    if any(p.type.shape != shape for p in parts):
+        raise ShapeMismatchError(f"a list of arrays of shapes {', '.join(str(p.type.shape) for p in parts)} is no array: they must have one shape")
+    common = np.result_type(*[p.type.dtype for p in parts])
+    rows = [with_shape(cast(p, common), (1, *shape)) for p in parts]
+    return rows[0] if len(rows) == 1 else concatenate(*rows, axis=0)  # type: ignore[no-any-return]  # a primitive returns tracers
+
+
+def weak_kind(kind: ArrayType) -> Any:
+    """What NumPy's promotion should see: a Python type for a weak scalar, else the dtype."""
+    return {"i": int, "f": float, "c": complex, "b": bool}[kind.dtype.kind] if kind.weak else kind.dtype
+
+
+def result_dtype(*xs: Any) -> np.dtype[Any]:
+    """np.result_type of operands, weak scalars being weak."""
+    kinds = [operand(x).type for x in xs]
+    strong = [k.dtype for k in kinds if not k.weak]
+    return np.result_type(*strong, *[weak_kind(k)(0) for k in kinds if k.weak])
+
+
+def cast(x: Any, dtype: Any) -> Tracer | Literal:
+    """x with that dtype, as `astype` does it."""
+    x, dtype = operand(x), np.dtype(dtype)
+    if x.type.dtype == dtype:
+        return x
+    if isinstance(x, Literal):
+        value = x.type.dtype.type(x.value)
+        return Literal(np.asarray(value).astype(dtype)[()], array_type(x.type.shape, dtype))
+    return convert(x, dtype=dtype)  # type: ignore[no-any-return]  # a primitive returns tracers
+
+
+def as_bool(x: Any) -> Tracer | Literal:
+    """x != 0."""
+    return cast(x, np.bool_)
+
+
+def broadcast_to(x: Any, shape: Sequence[int]) -> Tracer | Literal:
+    """x with that shape, by NumPy's rules."""
+    x, shape = operand(x), tuple(shape)
+    source = x.type.shape
+    if source == shape:
+        return x
+    if len(source) > len(shape) or any(n not in (1, m) for n, m in zip(source[::-1], shape[::-1], strict=False)):
+        raise ShapeMismatchError(f"an array of shape {source} cannot be broadcast to shape {shape}")
+    if isinstance(x, Literal):
+        return Literal(x.value, array_type(shape, x.type.dtype))
+    return broadcast(x, shape=shape, axes=tuple(range(len(shape) - len(source), len(shape))))  # type: ignore[no-any-return]
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """np.broadcast_shapes with our error."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeMismatchError(f"operands could not be broadcast together with shapes {' '.join(map(str, shapes))}") from None
+
+
+def promote(*xs: Any, dtype: Any = None) -> list[Any]:
+    """The operands with one dtype (NumPy's result type by default) and one shape."""
+    given = [operand(x) for x in xs]
+    common = np.dtype(dtype) if dtype is not None else result_dtype(*given)
+    shape = broadcast_shapes(*[x.type.shape for x in given])
+    return [broadcast_to(cast(x, common), shape) for x in given]
+
+
+def with_shape(x: Any, shape: Sequence[int]) -> Any:
+    """x reshaped (same number of elements); nothing is recorded where nothing changes."""
+    x, shape = operand(x), tuple(int(n) for n in shape)
+    if x.type.shape == shape:
+        return x
+    if isinstance(x, Literal):
+        return Literal(x.value, array_type(shape, x.type.dtype))
+    return reshape(x, shape=shape)

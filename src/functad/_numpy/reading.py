@@ -1,0 +1,270 @@
+"""Functions that read, remove or insert at places which an index, a mask or a value decides: take, repeat, delete, insert, nonzero, unique ...
+
+Their callers stand in front of the recorder: a concrete index is checked and made non-negative at each call and goes in as an operand, a traced mask
+is asked for its count.
+"""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from functad._core.program import Literal
+from functad._core.recorder import CONVERT, Door, answer, record
+from functad._core.tracer import Tracer, install
+from functad._core.types import array_type
+from functad._numpy import promote
+from functad._numpy.dispatch import DOORS, implements, refuse
+from functad._numpy.indexing import mask_places, count_true, gathered_along, non_negative, normalised, plain_axis
+from functad._numpy.promote import cast, operand, with_shape
+from functad._numpy.rearranging import repeated
+from functad._numpy.reducing import no_out
+from functad._numpy.ufuncs import apply_ufunc
+from functad._primitives.index import gather, iota, scatter_add
+
+__all__ = ["take"]
+
+INT = np.dtype(np.int64)
+
+# ---- take
+
+
+def _take(x: Any, index: Any, axis: Any, mode: str) -> Any:
+    x = operand(x)
+    if axis is None:
+        x, axis = with_shape(x, (x.type.size,)), 0
+    n = x.type.shape[axis]
+    index = cast(index, INT)
+    if mode == "wrap":
+        index = apply_ufunc(np.remainder, index, n)
+    elif mode == "clip":
+        index = apply_ufunc(np.minimum, apply_ufunc(np.maximum, index, 0), n - 1)
+    return gathered_along(x, non_negative(index, n) if mode == "raise" else index, axis)
+
+
+_TAKE = Door("take", _take)
+
+
+def _index_operand(index: Any, n: int, axis: int, mode: str = "raise") -> Any:
+    """An index as an operand: traced, or concrete, non-negative and in range."""
+    index = index if isinstance(index, Tracer) else CONVERT[0](index)
+    if isinstance(index, Tracer):
+        if index.dtype.kind not in "iub":
+            raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
+        return index
+    if index.size == 0:
+        return index.astype(INT)
+    if mode == "wrap":
+        return (index % n).astype(INT)
+    if mode == "clip":
+        return np.clip(index, 0, n - 1).astype(INT)
+    return normalised(index, axis, n)
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """np.take."""
+    no_out("take", out)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    x = a if isinstance(a, Tracer) else CONVERT[0](a)
+    axis = None if axis is None else plain_axis(axis, x.ndim)
+    index = _index_operand(indices, x.size if axis is None else x.shape[axis], axis or 0, mode)
+    return record(_TAKE, (axis, mode), (x, index), lambda given: _take(given[0], given[1], axis, mode))
+
+
+DOORS[np.take] = take
+install("take", lambda self, indices, axis=None, out=None, mode="raise": take(self, indices, axis, out, mode))
+
+
+def _take_along(x: Any, index: Any, axis: int) -> Any:
+    x, index = operand(x), operand(index)
+    if x.type.ndim != index.type.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    lanes = tuple(1 if i == axis else n for i, n in enumerate(x.type.shape))
+    shape = promote.broadcast_shapes(lanes, index.type.shape)
+    places = [
+        promote.broadcast_to(non_negative(index, x.type.shape[axis]), shape)
+        if i == axis
+        else Literal(0, array_type(shape, INT))
+        if x.type.shape[i] == 1
+        else iota(shape=shape, axis=i, dtype=INT)
+        for i in range(x.type.ndim)
+    ]
+    return gather(x, *places)
+
+
+_TAKE_ALONG = Door("take_along_axis", _take_along)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """np.take_along_axis."""
+    x = arr if isinstance(arr, Tracer) else CONVERT[0](arr)
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    axis = plain_axis(axis, x.ndim)
+    index = _index_operand(indices, x.shape[axis], axis)
+    return record(_TAKE_ALONG, axis, (x, index), lambda given: _take_along(given[0], given[1], axis))
+
+
+DOORS[np.take_along_axis] = take_along_axis
+
+
+@implements(np.choose, numeric=("a", "choices"))
+def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    no_out("choose", out)
+    if not isinstance(choices, (tuple, list)):
+        refuse("choose", "choices", choices, "give a sequence of arrays")
+    index, *given = operand(a), *promote.promote(*choices)
+    shape = promote.broadcast_shapes(index.type.shape, given[0].type.shape)
+    if mode == "wrap":
+        index = apply_ufunc(np.remainder, index, len(given))
+    table = promote.broadcast_to(given[0], shape)
+    for k, x in enumerate(given[1:], 1):
+        from functad._primitives import logic
+
+        test = np.greater_equal if mode == "clip" or k < len(given) - 1 else np.equal
+        table = logic.select(promote.broadcast_to(apply_ufunc(test, index, k), shape), promote.broadcast_to(x, shape), table)
+    return table
+
+
+# ---- repeat, delete, insert
+
+
+@implements(np.repeat, numeric=("a",), structural=("repeats", "axis"))
+def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    return repeated(a, int(repeats), axis)
+
+
+def _repeat_each(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """np.repeat; one number for each element makes it a take."""
+    if isinstance(repeats, Tracer):
+        repeats = operator.index(repeats)
+    counts = np.asarray(repeats)
+    if counts.ndim == 0 or counts.size == 1:
+        return _repeat(a, int(counts.reshape(())), axis)
+    n = a.size if axis is None else a.shape[axis]
+    return take(a, np.repeat(np.arange(n), counts), axis)
+
+
+DOORS[np.repeat] = _repeat_each
+install("repeat", lambda self, repeats, axis=None: _repeat_each(self, repeats, axis))
+
+
+def _flat_or_along(x: Any, axis: Any) -> tuple[Any, int]:
+    return (np.ravel(x), 0) if axis is None else (x, plain_axis(axis, x.ndim))
+
+
+def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    x, axis = _flat_or_along(arr, axis)
+    return take(x, np.delete(np.arange(x.shape[axis]), obj), axis)
+
+
+def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """NumPy says where each element of the result comes from: from the array, or from the values behind it."""
+    x, axis = _flat_or_along(arr if isinstance(arr, Tracer) else CONVERT[0](arr), axis)
+    v = values if isinstance(values, Tracer) else CONVERT[0](values)
+    n = x.shape[axis]
+    scalar = np.ndim(obj) == 0 and not isinstance(obj, slice)
+    if scalar and v.ndim:  # as NumPy: a scalar index inserts a whole slice
+        v = np.moveaxis(np.reshape(v, (1,) * (x.ndim - v.ndim) + v.shape), 0, axis) if v.ndim < x.ndim or x.ndim > 1 else v
+    count = 1 if scalar and v.ndim == 0 else v.shape[axis] if v.ndim == x.ndim else np.size(np.arange(n)[obj] if isinstance(obj, slice) else obj)
+    if not scalar:
+        count = max(count, int(np.size(np.arange(n)[obj] if isinstance(obj, slice) else obj)))
+    places = np.insert(np.arange(n), obj, n + np.arange(count))
+    v = np.broadcast_to(v, tuple(count if i == axis else m for i, m in enumerate(x.shape)))
+    return take(np.concatenate([x, v.astype(x.dtype)], axis), places, axis)
+
+
+DOORS[np.delete] = _delete
+DOORS[np.insert] = _insert
+
+# ---- places where something holds: the number of them is asked for
+
+
+def _places(mask: Any, count: int) -> Any:
+    return tuple(mask_places(mask, count, mask.type.ndim))
+
+
+_NONZERO = Door("nonzero", _places)
+
+
+def _nonzero(a: Any) -> Any:
+    """np.nonzero."""
+    if a.ndim == 0:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    mask = a if a.dtype.kind == "b" else a != 0
+    count = answer(mask, count_true)
+    return record(_NONZERO, count, (mask,), lambda given: _places(given[0], count))
+
+
+def _argwhere(a: Any) -> Any:
+    return np.stack(_nonzero(np.atleast_1d(a)), axis=1)
+
+
+def _unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, *, equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:  # fmt: skip
+    """np.unique of the flattened array: sorted, neighbours compared, the number of different ones asked for."""
+    if axis is not None:
+        refuse("unique", "axis", axis)
+    flat = np.ravel(ar)
+    order = np.argsort(flat, stable=True)
+    ranked = flat[order]
+    fresh = ranked[1:] != ranked[:-1]
+    if equal_nan and flat.dtype.kind in "fc":
+        fresh = fresh & ~(np.isnan(ranked[1:]) & np.isnan(ranked[:-1]))
+    first = np.concatenate([np.ones_like(ranked[:1], dtype=bool), fresh])
+    (places,) = _nonzero(first)
+    out = [ranked[places]]
+    if return_index:
+        out.append(order[places])
+    if return_inverse:
+        rank = np.cumsum(first) - 1
+        out.append(np.reshape(rank[np.argsort(order, stable=True)], np.shape(ar)))
+    if return_counts:
+        out.append(np.diff(places, append=flat.size))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+DOORS[np.nonzero] = _nonzero
+DOORS[np.flatnonzero] = lambda a: _nonzero(np.ravel(a))[0]
+DOORS[np.argwhere] = _argwhere
+DOORS[np.unique] = _unique
+DOORS[np.extract] = lambda condition, arr: np.ravel(arr)[np.ravel(condition) != 0]
+install("nonzero", _nonzero)
+
+# ---- adding up by place
+
+
+def _largest(value: Any) -> int:
+    return int(np.max(value, initial=-1))
+
+
+def _smallest(value: Any) -> int:
+    return int(np.min(value, initial=0))
+
+
+def _add_up(index: Any, weights: Any, size: int) -> Any:
+    index = cast(index, INT)
+    updates = Literal(1, index.type) if weights is None else cast(weights, np.float64)
+    return scatter_add(updates, index, shape=(size,))
+
+
+_BINCOUNT = Door("bincount", _add_up)
+
+
+def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    """np.bincount; traced places are asked for the largest."""
+    index = x if isinstance(x, Tracer) else np.asarray(x)
+    if index.ndim != 1 or index.dtype.kind not in "iub":
+        raise (ValueError if index.ndim != 1 else TypeError)("np.bincount needs an array of whole numbers of one dimension")
+    low, high = (answer(index, f) if isinstance(index, Tracer) else f(index) for f in (_smallest, _largest))
+    if low < 0:
+        raise ValueError("'list' argument must have no negative elements")
+    size = max(high + 1, operator.index(minlength))
+    operands = [index] if weights is None else [index, weights]
+    return record(_BINCOUNT, size, operands, lambda given: _add_up(given[0], given[1] if len(given) > 1 else None, size))
+
+
+DOORS[np.bincount] = _bincount

@@ -1,0 +1,296 @@
+"""Repeating, shifting, reversing, padding, differences, diagonals and triangles: elements moved to places that are known beforehand."""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from functad._core.program import Literal
+from functad._core.types import array_type
+from functad._numpy.dispatch import implements, refuse
+from functad._numpy.promote import broadcast_to, cast, operand, with_shape
+from functad._numpy.shaping import flipped, joined, part, static_take, transposed
+from functad._numpy.ufuncs import apply_ufunc
+from functad._primitives import logic
+from functad._primitives import shape as s
+from functad._primitives.index import iota
+
+__all__ = ["repeated"]
+
+# ---- repeating
+
+
+@implements(np.tile, numeric=("A",), structural=("reps",))
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803  # NumPy's name
+    x = operand(A)
+    counts = tuple(int(n) for n in reps) if isinstance(reps, (tuple, list, np.ndarray)) else (int(reps),)
+    ndim = max(len(counts), x.type.ndim)
+    counts = (*[1] * (ndim - len(counts)), *counts)
+    shape = (*[1] * (ndim - x.type.ndim), *x.type.shape)
+    if all(n == 1 for n in counts):
+        return with_shape(x, shape)
+    x = with_shape(x, [k for n in shape for k in (1, n)])
+    x = broadcast_to(x, [k for c, n in zip(counts, shape, strict=True) for k in (c, n)])
+    return with_shape(x, [c * n for c, n in zip(counts, shape, strict=True)])
+
+
+def repeated(x: Any, count: int, axis: Any) -> Any:
+    """np.repeat with one number for all."""
+    x = operand(x)
+    if axis is None:
+        x, axis = with_shape(x, (x.type.size,)), 0
+    axis = normalize_axis_index(axis, x.type.ndim)
+    if count < 0:
+        raise ValueError("repeats may not contain negative values.")
+    shape = x.type.shape
+    x = with_shape(x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
+    x = broadcast_to(x, (*shape[: axis + 1], count, *shape[axis + 1 :]))
+    return with_shape(x, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+
+
+# ---- shifting and reversing
+
+
+@implements(np.roll, numeric=("a",), structural=("shift", "axis"))
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    x = operand(a)
+    shape = x.type.shape
+    if axis is None:
+        x, axis = with_shape(x, (x.type.size,)), 0
+    pairs = np.broadcast(np.asarray(shift), np.asarray(normalize_axis_tuple(axis, x.type.ndim, allow_duplicate=True)))
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    for step, i in pairs:
+        n = x.type.shape[int(i)]
+        k = int(step) % n if n else 0
+        if k:
+            x = joined([part(x, int(i), n - k, k), part(x, int(i), 0, n - k)], int(i))
+    return with_shape(x, shape)
+
+
+@implements(np.flip, numeric=("m",), structural=("axis",), view=True)
+def flip(m: Any, axis: Any = None) -> Any:
+    x = operand(m)
+    return flipped(x, range(x.type.ndim) if axis is None else normalize_axis_tuple(axis, x.type.ndim))
+
+
+@implements(np.flipud, numeric=("m",), view=True)
+def flipud(m: Any) -> Any:
+    x = operand(m)
+    if x.type.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flipped(x, (0,))
+
+
+@implements(np.fliplr, numeric=("m",), view=True)
+def fliplr(m: Any) -> Any:
+    x = operand(m)
+    if x.type.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flipped(x, (1,))
+
+
+@implements(np.rot90, numeric=("m",), structural=("k", "axes"), view=True)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    x = operand(m)
+    ndim = x.type.ndim
+    if len(axes) != 2 or ndim < 2 or axes[0] % ndim == axes[1] % ndim:
+        raise ValueError("Axes must be different." if len(axes) == 2 and ndim >= 2 else "len(axes) must be 2.")
+    i, j = normalize_axis_tuple(axes, ndim)
+    order = list(range(ndim))
+    order[i], order[j] = j, i
+    turns = k % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return flipped(x, (i, j))
+    return transposed(flipped(x, (j,)), order) if turns == 1 else flipped(transposed(x, order), (j,))
+
+
+# ---- padding
+
+
+def _pairs(widths: Any, ndim: int) -> list[tuple[int, int]]:
+    if isinstance(widths, dict):
+        rows: list[Any] = [(0, 0)] * ndim
+        for axis, width in widths.items():
+            rows[normalize_axis_index(axis, ndim)] = (width, width) if isinstance(width, int) else tuple(width)
+        widths = rows
+    table = np.asarray(widths)
+    if table.dtype.kind not in "iu":
+        raise TypeError("`pad_width` must be of integral type.")
+    table = np.broadcast_to(table, (ndim, 2))
+    if table.size and table.min() < 0:
+        raise ValueError("index can't contain negative values")
+    return [(int(a), int(b)) for a, b in table]
+
+
+def _per_side(values: Any, ndim: int) -> list[tuple[Any, Any]]:
+    """`constant_values` as one pair for each axis."""
+    if not isinstance(values, (tuple, list)):
+        x = operand(values)
+        if x.type.ndim == 0:
+            return [(x, x)] * ndim
+        refuse("pad", "constant_values", x.type, "give numbers or tuples of numbers")
+    rows = [tuple(v) if isinstance(v, (tuple, list)) else None for v in values]
+    if all(r is None for r in rows):  # (v,) or (before, after)
+        pair = tuple(values) * 2 if len(values) == 1 else tuple(values)
+        return [pair[:2]] * ndim
+    full = [r * 2 if r is not None and len(r) == 1 else r for r in rows]
+    return (full * ndim if len(full) == 1 else full)[:ndim]  # type: ignore[return-value]  # mixed nesting is refused by NumPy as well
+
+
+def _filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+    return broadcast_to(cast(value, dtype), shape)
+
+
+@implements(np.pad, numeric=("array", "constant_values"), structural=("pad_width",))
+def pad(
+    array: Any, pad_width: Any, mode: Any = "constant", *, stat_length: Any = None, constant_values: Any = 0, end_values: Any = 0,
+    reflect_type: str = "even",
+) -> Any:  # fmt: skip
+    x = operand(array)
+    pairs = _pairs(pad_width, x.type.ndim)
+    if mode in ("constant", "empty"):
+        if isinstance(constant_values, int) and constant_values == 0:  # not given
+            low, high = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
+            return s.pad(x, low=low, high=high, inner=(0,) * len(pairs)) if any(low + high) else x
+        for axis, ((low_, high_), (before, after)) in enumerate(zip(pairs, _per_side(constant_values, x.type.ndim), strict=True)):
+            shape = x.type.shape
+            sides = [_filled((*shape[:axis], n, *shape[axis + 1 :]), v, x.type.dtype) for n, v in ((low_, before), (high_, after))]
+            pieces = [p for p in (sides[0], x, sides[1]) if p.type.shape[axis]]
+            x = joined(pieces, axis) if pieces else x
+        return x
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        refuse("pad", "mode", mode, "constant, empty, edge, reflect, symmetric and wrap are known")
+    if reflect_type != "even":
+        refuse("pad", "reflect_type", reflect_type)
+    for axis, pair in enumerate(pairs):
+        if any(pair):
+            places = np.pad(np.arange(x.type.shape[axis]), pair, mode=mode)  # NumPy itself says where each element comes from
+            x = static_take(x, places.tolist(), axis)
+    return x
+
+
+# ---- differences
+
+
+def _edge(x: Any, like: Any, axis: int) -> Any:
+    x = operand(x)
+    return broadcast_to(x, [1 if i == axis else n for i, n in enumerate(like.type.shape)]) if x.type.ndim == 0 else x
+
+
+@implements(np.diff, numeric=("a", "prepend", "append"), structural=("n", "axis"))
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Any:  # type: ignore[attr-defined]
+    x = operand(a)
+    if n == 0:
+        return x
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if x.type.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis_index(axis, x.type.ndim)
+    pieces = [*([] if prepend is np._NoValue else [_edge(prepend, x, axis)]), x, *([] if append is np._NoValue else [_edge(append, x, axis)])]  # type: ignore[attr-defined]
+    x = joined(pieces, axis)
+    ufunc = np.not_equal if x.type.dtype.kind == "b" else np.subtract
+    for _ in range(n):
+        length = max(x.type.shape[axis] - 1, 0)
+        x = apply_ufunc(ufunc, part(x, axis, min(1, x.type.shape[axis]), length), part(x, axis, 0, length))
+    return x
+
+
+@implements(np.ediff1d, numeric=("ary", "to_end", "to_begin"))
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    x = operand(ary)
+    x = with_shape(x, (x.type.size,))
+    length = max(x.type.size - 1, 0)
+    out = apply_ufunc(np.subtract, part(x, 0, x.type.size - length, length), part(x, 0, 0, length))
+    ends = [None if v is None else operand(v) for v in (to_begin, to_end)]
+    sides = [None if v is None else with_shape(cast(v, out.type.dtype), (v.type.size,)) for v in ends]
+    pieces = [v for v in (sides[0], out, sides[1]) if v is not None]
+    return joined(pieces, 0)
+
+
+# ---- diagonals and triangles
+
+
+def _on_diagonal(x: Any, k: int) -> Any:
+    """The square matrix with x on its k-th diagonal: x with gaps, seen through the flat index."""
+    n = x.type.shape[0]
+    side = n + abs(k)
+    if n == 0:
+        return Literal(0, array_type((side, side), x.type.dtype))
+    start = k if k >= 0 else -k * side
+    used = start + n + (n - 1) * side
+    return with_shape(s.pad(x, low=(start,), high=(side * side - used,), inner=(side,)), (side, side))
+
+
+def diagonal_of(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """np.diagonal: a strided slice of the flat index."""
+    x = operand(x)
+    if x.type.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    i, j = normalize_axis_index(axis1, x.type.ndim), normalize_axis_index(axis2, x.type.ndim)
+    if i == j:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    rest = [a for a in range(x.type.ndim) if a not in (i, j)]
+    x = transposed(x, [*rest, i, j])
+    lead, (rows, columns) = x.type.shape[:-2], x.type.shape[-2:]
+    count = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    x = with_shape(x, (*lead, rows * columns))
+    start = offset if offset >= 0 else -offset * columns
+    return part(x, len(lead), start if count else 0, count, columns + 1)
+
+
+@implements(np.diagonal, numeric=("a",), structural=("offset", "axis1", "axis2"), method="diagonal", view=True)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return diagonal_of(a, offset, axis1, axis2)
+
+
+@implements(np.diag, numeric=("v",), structural=("k",))
+def diag(v: Any, k: int = 0) -> Any:
+    x = operand(v)
+    if x.type.ndim not in (1, 2):
+        raise ValueError("Input must be 1- or 2-d.")
+    return _on_diagonal(x, k) if x.type.ndim == 1 else diagonal_of(x, k, 0, 1)
+
+
+@implements(np.diagflat, numeric=("v",), structural=("k",))
+def diagflat(v: Any, k: int = 0) -> Any:
+    x = operand(v)
+    return _on_diagonal(with_shape(x, (x.type.size,)), k)
+
+
+def _triangle(x: Any, k: int, lower: bool) -> Any:
+    x = operand(x)
+    if x.type.ndim == 1:
+        x = broadcast_to(x, (x.type.size, x.type.size))
+    shape = x.type.shape
+    row, column = (iota(shape=shape[-2:], axis=a, dtype=np.dtype(np.int64)) for a in (0, 1))
+    keep = apply_ufunc(np.less_equal if lower else np.greater_equal, column, apply_ufunc(np.add, row, k))
+    return logic.select(broadcast_to(keep, shape), x, Literal(0, x.type))
+
+
+@implements(np.tril, numeric=("m",), structural=("k",))
+def tril(m: Any, k: int = 0) -> Any:
+    return _triangle(m, k, True)
+
+
+@implements(np.triu, numeric=("m",), structural=("k",))
+def triu(m: Any, k: int = 0) -> Any:
+    return _triangle(m, k, False)
+
+
+# ---- selecting along an axis
+
+
+@implements(np.compress, numeric=("a",), structural=("condition", "axis"))
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    if out is not None:
+        refuse("compress", "out", out)
+    x = operand(a)
+    if axis is None:
+        x, axis = with_shape(x, (x.type.size,)), 0
+    return static_take(x, np.flatnonzero(np.asarray(condition)).tolist(), normalize_axis_index(axis, x.type.ndim))
+
+

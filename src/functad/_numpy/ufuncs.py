@@ -1,0 +1,207 @@
+"""NumPy's ufuncs and Python's operators on traced values.
+
+One row a ufunc: the primitive it means.  The loop dtypes come from NumPy itself (`ufunc.resolve_dtypes`), with weak scalars as Python types.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from functad._core.primitive import Primitive
+from functad._core.program import Literal
+from functad._core.recorder import Door, binary, record, unary
+from functad._core.tracer import Tracer, install
+from functad._core.types import SCALAR_TYPES, array_type
+from functad._numpy.dispatch import DOORS, record_call, refuse
+from functad._numpy.promote import as_bool, broadcast_shapes, broadcast_to, cast, operand, weak_kind
+from functad._primitives import elementwise as e
+from functad._primitives import logic
+from functad.errors import UnsupportedArgumentError
+
+__all__ = ["UFUNCS", "apply_ufunc"]
+
+# Results of these on Python scalars alone are Python scalars again: they stay weak.
+_KEEPS_WEAK = {np.add, np.subtract, np.multiply, np.true_divide, np.floor_divide, np.remainder, np.power, np.negative, np.positive, np.absolute}
+
+UFUNCS: dict[np.ufunc, Primitive | Callable[..., Any]] = {
+    np.add: e.add, np.subtract: e.sub, np.multiply: e.mul, np.true_divide: e.div, np.negative: e.neg, np.floor_divide: e.floor_divide,
+    np.remainder: e.remainder, np.fmod: e.fmod, np.absolute: e.absolute, np.fabs: e.absolute, np.sign: e.sign, np.reciprocal: e.reciprocal,
+    np.exp: e.exp, np.exp2: e.exp2, np.expm1: e.expm1, np.log: e.log, np.log1p: e.log1p, np.log2: e.log2, np.log10: e.log10,
+    np.logaddexp: e.logaddexp, np.sqrt: e.sqrt, np.cbrt: e.cbrt, np.square: e.square, np.sin: e.sin, np.cos: e.cos, np.tan: e.tan,
+    np.sinh: e.sinh, np.cosh: e.cosh, np.tanh: e.tanh, np.arcsin: e.arcsin, np.arccos: e.arccos, np.arctan: e.arctan, np.arctan2: e.arctan2,
+    np.arcsinh: e.arcsinh, np.arccosh: e.arccosh, np.arctanh: e.arctanh, np.hypot: e.hypot, np.floor: e.floor, np.ceil: e.ceil,
+    np.trunc: e.trunc, np.rint: e.rint, np.maximum: e.maximum, np.minimum: e.minimum, np.power: e.power,
+    np.equal: logic.equal, np.not_equal: logic.not_equal, np.less: logic.less, np.less_equal: logic.less_equal, np.greater: logic.greater,
+    np.greater_equal: logic.greater_equal, np.logical_and: logic.logical_and, np.logical_or: logic.logical_or,
+    np.logical_xor: logic.logical_xor, np.logical_not: logic.logical_not, np.bitwise_and: logic.bitwise_and,
+    np.bitwise_or: logic.bitwise_or, np.bitwise_xor: logic.bitwise_xor, np.invert: logic.bitwise_not, np.isnan: logic.isnan,
+    np.isinf: logic.isinf, np.isfinite: logic.isfinite, np.conjugate: logic.conj,
+    np.positive: lambda x: x,
+    np.deg2rad: lambda x: e.mul(x, Literal(np.pi / 180, x.type)), np.radians: lambda x: e.mul(x, Literal(np.pi / 180, x.type)),
+    np.rad2deg: lambda x: e.mul(x, Literal(180 / np.pi, x.type)), np.degrees: lambda x: e.mul(x, Literal(180 / np.pi, x.type)),
+}  # fmt: skip
+
+_LOGICAL = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}
+_ON_BOOLEANS: dict[np.ufunc, Any] = {
+    np.add: logic.logical_or, np.multiply: logic.logical_and, np.maximum: logic.logical_or, np.minimum: logic.logical_and,
+    np.bitwise_and: logic.logical_and, np.bitwise_or: logic.logical_or, np.bitwise_xor: logic.logical_xor, np.invert: logic.logical_not,
+}  # fmt: skip
+_TESTS = {np.isnan: False, np.isinf: False, np.isfinite: True}  # what they say of integers
+
+
+def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
+    """The ufunc on operands of an implementation, with NumPy's promotion and broadcasting."""
+    given = [operand(x) for x in xs]
+    shape = broadcast_shapes(*[x.type.shape for x in given])
+    op = UFUNCS[ufunc]
+    if ufunc in _LOGICAL:
+        return op(*[broadcast_to(as_bool(x), shape) for x in given])
+    if ufunc in _TESTS and given[0].type.dtype.kind in "iub":
+        return Literal(_TESTS[ufunc], array_type(shape, np.bool_))
+    try:
+        dtypes = _loop_dtypes(ufunc, given, dtype)
+    except TypeError as error:
+        raise UnsupportedArgumentError(f"np.{ufunc.__name__} of {', '.join(repr(x.type) for x in given)}: {error}") from None
+    if dtypes[0] == np.bool_ and ufunc in _ON_BOOLEANS:
+        op = _ON_BOOLEANS[ufunc]
+    if any(d.char not in "?bhilqBHILQfdFD" for d in dtypes):
+        d = next(d for d in dtypes if d.char not in "?bhilqBHILQfdFD")
+        raise UnsupportedArgumentError(f"np.{ufunc.__name__} would compute in {d}: traced values have bool, integer, float32/64 or complex dtypes")
+    if ufunc is np.conjugate and dtypes[0].kind != "c":
+        return broadcast_to(given[0], shape)
+    out = op(*[broadcast_to(cast(x, d), shape) for x, d in zip(given, dtypes, strict=False)])
+    if ufunc in _KEEPS_WEAK and all(x.type.weak for x in given) and isinstance(out, Tracer):
+        out = _weakened(out)
+    return out
+
+
+def _loop_dtypes(ufunc: np.ufunc, given: list[Any], dtype: Any) -> tuple[np.dtype[Any], ...]:
+    kinds = [weak_kind(x.type) for x in given]
+    kinds = [np.dtype(bool) if k is bool else k for k in kinds]
+    if len(kinds) == 1 and isinstance(kinds[0], type):
+        kinds = [given[0].type.dtype]
+    if all(isinstance(k, type) for k in kinds):
+        kinds = [x.type.dtype for x in given]
+    asked = {} if dtype is None else {"signature": (*[None] * ufunc.nin, np.dtype(dtype))}
+    return ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), **asked)
+
+
+def _weakened(out: Tracer) -> Tracer:
+    """The result of Python scalars alone: its variable, just bound, is marked weak."""
+    if not isinstance(out.atom, Literal) and out.type.shape == ():
+        out.atom.type = array_type((), out.type.dtype, out.type.dtype.kind in "fci")
+    return out
+
+
+_DOORS: dict[np.ufunc, Door] = {}
+_PARAMETERS = ["x", "y", "where", "dtype"]
+
+
+def _declare(ufunc: np.ufunc) -> None:
+    door = _DOORS[ufunc] = Door(ufunc.__name__, lambda *xs: apply_ufunc(ufunc, *xs))
+
+    def with_keywords(*xs: Any, where: Any = True, dtype: Any = None) -> Any:
+        out = apply_ufunc(ufunc, *xs, dtype=dtype)
+        if where is not True:
+            # NumPy leaves the other elements uninitialised; zero is one of the values they may have
+            condition = broadcast_to(as_bool(where), out.type.shape)
+            out = logic.select(condition, out, Literal(0, out.type))
+        return out
+
+    keyword_door = Door(ufunc.__name__, with_keywords)
+    names = [*"xyz"[: ufunc.nin], "where", "dtype"]
+    data = frozenset([*"xyz"[: ufunc.nin], "where"])
+
+    def call(*xs: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            if len(xs) == 2 and ufunc.nin == 2:
+                return power(*xs) if ufunc is np.power else binary(door, *xs)
+            if len(xs) == 1 and ufunc.nin == 1:
+                return unary(door, xs[0]) if type(xs[0]) is Tracer else record(door, None, xs, None)
+        kwargs = {k: v for k, v in kwargs.items() if k != "out" and not (k in ("order", "subok", "casting") and v in ("K", True, "same_kind"))}
+        for k, v in kwargs.items():
+            if k not in ("where", "dtype"):
+                refuse(ufunc.__name__, k, v)
+        if len(xs) != ufunc.nin:
+            raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} positional arguments but {len(xs)} were given")
+        if kwargs.get("dtype") is not None:
+            kwargs["dtype"] = np.dtype(kwargs["dtype"])
+        return record_call(keyword_door, names, data, frozenset(), xs, kwargs)
+
+    call.__name__ = ufunc.__name__
+    DOORS[ufunc] = call
+
+
+for _ufunc in UFUNCS:
+    _declare(_ufunc)
+
+# ---- powers: a scalar exponent that is a number in the source is a parameter of the program
+
+
+def _power_static(x: Any, exponent: tuple[Any, type]) -> Any:
+    value, kind = exponent
+    x = operand(x)
+    weak = x.type.weak and kind in (int, float)
+    dtype = _loop_dtypes(np.power, [x, Literal(value, SCALAR_TYPES[kind])], None)[0]
+    if dtype.kind in "iu" and value < 0:
+        raise UnsupportedArgumentError("integers to negative integer powers are not allowed: use a float exponent or base")
+    if not isinstance(value, complex) and not np.isfinite(value):
+        return apply_ufunc(np.power, x, value)
+    if isinstance(value, complex) or dtype.kind == "b":
+        return apply_ufunc(np.power, x, value)
+    base = cast(x, dtype)
+    if isinstance(base, Literal):
+        return apply_ufunc(np.power, x, value)
+    out = e.power_static(base, exponent=(int(value) if kind is bool else value, int if kind is bool else kind))
+    return _weakened(out) if weak else out
+
+
+_POWER_STATIC = Door("power", _power_static)
+_PLAIN_EXPONENTS = {int, float, bool}
+
+
+def power(x: Any, y: Any) -> Any:
+    """x ** y."""
+    kind = type(y)
+    if type(x) is Tracer:
+        if kind in _PLAIN_EXPONENTS:
+            return unary(_POWER_STATIC, x, (y, kind)) if y == y else binary(_DOORS[np.power], x, y)
+        if kind is np.float64 or kind is np.int64:
+            if x.type.weak or x.type.dtype not in (np.float64, np.complex128):
+                return binary(_DOORS[np.power], x, y)
+            return unary(_POWER_STATIC, x, (y.item(), type(y.item())))
+    return binary(_DOORS[np.power], x, y)
+
+
+# ---- operators
+
+
+def _operator(name: str, ufunc: np.ufunc) -> None:
+    door = _DOORS[ufunc]
+    install(f"__{name}__", lambda self, other: binary(door, self, other))
+    install(f"__r{name}__", lambda self, other: binary(door, other, self))
+
+
+for _name, _ufunc in dict(
+    add=np.add, sub=np.subtract, mul=np.multiply, truediv=np.true_divide, floordiv=np.floor_divide, mod=np.remainder, xor=np.bitwise_xor
+).items():
+    _operator(_name, _ufunc)
+_operator("and", np.bitwise_and)
+_operator("or", np.bitwise_or)
+for _name, _ufunc in dict(lt=np.less, le=np.less_equal, gt=np.greater, ge=np.greater_equal, eq=np.equal, ne=np.not_equal).items():
+    install(f"__{_name}__", lambda self, other, door=_DOORS[_ufunc]: binary(door, self, other))
+for _name, _ufunc in dict(neg=np.negative, abs=np.absolute, invert=np.invert).items():
+    install(f"__{_name}__", lambda self, door=_DOORS[_ufunc]: unary(door, self))
+install("__pos__", lambda self: self)
+install("__pow__", power)
+install("__rpow__", lambda self, other: binary(_DOORS[np.power], other, self))
+install("__divmod__", lambda self, other: (self // other, self % other))
+install("__rdivmod__", lambda self, other: (other // self, other % self))
+
+# Methods named after the ufuncs: NumPy calls them on the elements of an object array, `np.sin(np.array([x, y]))`.
+for _ufunc in UFUNCS:
+    if _ufunc.nin == 1 and _ufunc.__name__ not in ("positive", "negative", "absolute"):
+        install(_ufunc.__name__, lambda self, door=_DOORS[_ufunc]: unary(door, self))
+for _name, _ufunc in dict(arctan2=np.arctan2, hypot=np.hypot, logaddexp=np.logaddexp, fmod=np.fmod).items():
+    install(_name, lambda self, other, door=_DOORS[_ufunc]: binary(door, self, other))
