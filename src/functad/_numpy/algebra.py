@@ -168,7 +168,7 @@ def tensordot_of(a: Any, b: Any, axes: Any) -> Any:
         pairs = [[part] if np.ndim(part) == 0 else list(part) for part in axes]
     places = tuple(tuple(axis_of(i, k) for i in part) for part, k in zip(pairs, (n, m), strict=True))
     if len(places[0]) != len(places[1]) or any(x.type.shape[i] != y.type.shape[j] for i, j in zip(*places, strict=True)):
-        raise ShapeMismatchError(f"np.tensordot: axes {places[0]} of an array of shape {x.type.shape} do not match axes {places[1]} of {y.type.shape}")
+        raise ShapeMismatchError(f"np.tensordot: axes {places[0]} of shape {x.type.shape} do not match axes {places[1]} of {y.type.shape}")
     if not places[0]:
         return product(with_shape(x, (*x.type.shape, *[1] * m)), y)
     return dot(x, y, contract=places, batch=((), ()))
@@ -302,7 +302,7 @@ def _multi_dot(arrays: Any, *, out: Any = None) -> Any:
     xs[-1] = with_shape(xs[-1], (xs[-1].type.size, 1)) if ends[1] else xs[-1]
     for x in xs:
         if x.type.ndim != 2:
-            raise linalg.MatrixShapeError(f"np.linalg.multi_dot takes matrices, and vectors as the first and the last; found {x.type.ndim} dimensions")
+            raise linalg.MatrixShapeError(f"np.linalg.multi_dot takes matrices, and vectors at the ends; found {x.type.ndim} dimensions")
     product_of_all = _chain(xs)
     rows, columns = product_of_all.type.shape
     return with_shape(product_of_all, [n for n, dropped in zip((rows, columns), ends, strict=True) if not dropped])
@@ -332,7 +332,8 @@ def _chain(xs: Sequence[Any]) -> Any:
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
-    return _cross_of(*strong(a, b), axisa, axisb, axisc)
+    x, y = strong(a, b)
+    return _cross_of(x, y, axisa, axisb, axisc)
 
 
 def _cross_of(x: Any, y: Any, axisa: Any, axisb: Any, axisc: Any) -> Any:

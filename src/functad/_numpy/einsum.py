@@ -1,9 +1,9 @@
 """np.einsum: any subscripts, spelt in products of two operands at a time.
 
-The two forms of the call (`"ij,jk->ik"` and `x, [0, 1], y, [1, 2], [0, 2]`) become lists of labels: a letter or a number, and `("...", k)` for the k-th axis
-from the right among those that an ellipsis stands for.  Each step takes two operands: repeated labels become diagonals, labels that nobody else needs are
-summed at once, labels of both are summed against each other by `dot`; a step without such a sum is an elementwise product.  `np.einsum_path` chooses
-the order for three operands or more.
+The two forms of the call (`"ij,jk->ik"` and `x, [0, 1], y, [1, 2], [0, 2]`) become lists of labels: a letter or a number, and `("...", k)` for the
+k-th axis from the right among those that an ellipsis stands for.  Each step takes two operands: repeated labels become diagonals, labels that nobody
+else needs are summed at once, labels of both are summed against each other by `dot`; a step without such a sum is an elementwise product.
+`np.einsum_path` chooses the order for three operands or more.
 """
 
 from collections.abc import Hashable, Sequence

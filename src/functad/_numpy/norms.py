@@ -1,7 +1,7 @@
 """Norms of vectors and matrices: np.linalg.norm, vector_norm, matrix_norm, cond.
 
-A norm has no derivative at zero; the subgradient 0 is taken there.  Extremes (orders 1 and inf) share ties equally; a spectral norm follows the first of
-equal singular values.
+A norm has no derivative at zero; the subgradient 0 is taken there.  Extremes (orders 1 and inf) share ties equally; a spectral norm follows
+the first of equal singular values.
 """
 
 from collections.abc import Sequence
@@ -103,6 +103,7 @@ def _matrix(x: Any, order: Any, rows: int, columns: int) -> Any:
 def _spectral(x: Any, order: Any, rows: int, columns: int) -> Any:
     others = [i for i in range(x.type.ndim) if i not in (rows, columns)]
     values = svdvals(reordered(x, [*others, rows, columns]))
+    values = logic.select(_nonzero(values), values, constant(0, values))  # the subgradient 0 for those that are zero
     last = values.type.ndim - 1
     if order == "nuc" or values.type.shape[-1] == 0:
         return reduce_sum(values, axes=(last,))
@@ -131,7 +132,7 @@ def norm_of(x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
             raise ShapeMismatchError("np.linalg.norm: the two axes are the same")
         out = _matrix(x, order, *places)
     else:
-        raise ShapeMismatchError(f"np.linalg.norm over {len(places)} axes: a norm takes one axis (vectors) or two (matrices), or ord=None for all together")
+        raise ShapeMismatchError(f"np.linalg.norm over {len(places)} axes: it takes one axis (vectors), two (matrices), or ord=None for all together")
     return _kept(out, x.type.shape, places, keepdims)
 
 

@@ -4,3 +4,9 @@ from functad._primitives import cumulative as cumulative
 from functad._primitives import index as index
 from functad._primitives import reduce as reduce
 from functad._primitives import sort as sort
+from functad._primitives import elementwise as elementwise
+from functad._primitives import logic as logic
+from functad._primitives import shape as shape
+from functad._primitives import decompositions as decompositions
+from functad._primitives import dot as dot
+from functad._primitives import linalg as linalg
