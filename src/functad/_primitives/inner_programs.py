@@ -1,0 +1,259 @@
+"""What primitives with inner programs share: cutting lists and programs, hoisting, choosing residuals, removing dead work.
+
+Everything here maps programs to programs, knows no transform and records nothing, except `swapped`, `lanes` and
+`gate`, which record in the open plain builder.  What is derived from a program is kept in its memo, so that a second
+trace finds it.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+
+from functad._core.primitive import Expression, Primitive, View
+from functad._core.program import Atom, Equation, Literal, Program, Var
+from functad._core.types import ArrayType, array_type
+from functad._primitives.kinds import elementwise
+from functad._primitives.linear import mask
+
+__all__ = [
+    "PRUNE", "Hoisted", "along_rows", "copies", "gate", "hoist", "instantiate", "is_zero", "lanes", "memoised",
+    "parts", "pick", "pruned", "reads", "residuals", "restricted", "same_type", "swapped", "typed", "used",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+# ---- lists
+
+
+def parts(items: Iterable[T], *counts: int) -> list[list[T]]:
+    """Cut a list into pieces of these lengths and the rest."""
+    rest, out = list(items), []
+    for n in counts:
+        out.append(rest[:n])
+        rest = rest[n:]
+    return [*out, rest]
+
+
+def pick(items: Iterable[T], flags: Iterable[bool], wanted: bool = True) -> list[T]:
+    """The items whose flag is as wanted."""
+    return [x for x, flag in zip(items, flags, strict=True) if flag == wanted]
+
+
+def memoised(program: Program, key: Hashable, make: Callable[[], T]) -> T:
+    """What was derived from the program under this key, made at the first call."""
+    found = program.memo.get(key)
+    if found is None:
+        found = program.memo[key] = make()
+    return found
+
+
+# ---- atoms and types
+
+
+def is_zero(x: Any) -> bool:
+    """Whether this is the literal zero."""
+    return isinstance(x, Literal) and x.is_zero()
+
+
+def same_type(a: ArrayType, b: ArrayType) -> bool:
+    """Equal shape and dtype; weakness is the recorder's affair."""
+    return a.shape == b.shape and a.dtype == b.dtype
+
+
+def along_rows(kind: ArrayType, length: int) -> ArrayType:
+    """The type of `length` values of this type, stacked."""
+    return array_type((length, *kind.shape), kind.dtype)
+
+
+def copies(values: Iterable[Any]) -> list[Any]:
+    """Values that share no memory with those given."""
+    return [np.array(x)[()] for x in values]
+
+
+def typed(values: Iterable[Any], kinds: Iterable[ArrayType]) -> list[Any]:
+    """Values that know their dtype: a Python scalar may be the first operand of a loop, but a step gives it a dtype."""
+    return [x if isinstance(x, (np.ndarray, np.generic)) else kind.dtype.type(x) for x, kind in zip(values, kinds, strict=True)]
+
+
+def swapped(x: Any) -> Any:
+    """x with its first two axes exchanged."""
+    if isinstance(x, Literal):
+        first, second, *rest = x.type.shape
+        return Literal(x.value, array_type((second, first, *rest), x.type.dtype))
+    from functad._primitives.shape import transpose
+
+    return transpose(x, order=(1, 0, *range(2, x.type.ndim)))
+
+
+def lanes(condition: Any, shape: tuple[int, ...]) -> Any:
+    """A condition for each lane, spread over the rest of a lane's shape."""
+    from functad._primitives.shape import broadcast
+
+    if isinstance(condition, Literal):
+        return Literal(condition.value, array_type(shape, np.bool_))
+    return (
+        condition if condition.type.shape == shape else broadcast(condition, shape=shape, axes=tuple(range(condition.type.ndim)))
+    )
+
+
+# A tangent goes through only where the condition holds, and so does a cotangent on its way back: what a computation that is not
+# wanted elsewhere makes of them stays there.  Structural zeros alone would be lost at the border of an inner program.
+gate = elementwise(
+    "gate",
+    lambda condition, x: np.array(x)[()],
+    [None, lambda t, out, condition, x: mask(condition, t)],
+    "{1}",
+    dtype=lambda condition, x: x,
+    kinds="",
+    note="the identity, whose tangent is a structural zero where the condition fails",
+)
+gate.examples = lambda: [([np.array([True, False]), x], {}) for x in (np.array([1.5, -2.0]), np.array([1, -2]))]
+
+
+# ---- programs
+
+
+def reads(equations: Iterable[Equation], outputs: Iterable[Atom]) -> list[Var]:
+    """Variables that the equations and outputs read and do not bind, in order of use."""
+    bound: set[Var] = set()
+    found: dict[Var, None] = {}
+    for e in equations:
+        found.update(dict.fromkeys(a for a in e.inputs if isinstance(a, Var) and a not in bound))
+        bound.update(e.outputs)
+    found.update(dict.fromkeys(a for a in outputs if isinstance(a, Var) and a not in bound))
+    return list(found)
+
+
+def used(program: Program) -> tuple[bool, ...]:
+    """Which inputs are read."""
+    live = set(reads(program.equations, program.outputs))
+    return tuple(v in live for v in program.inputs)
+
+
+def restricted(program: Program, wanted: Sequence[bool]) -> Program:
+    """The same inputs and only the wanted outputs, without dead work."""
+    if all(wanted):
+        return program
+    key = ("restricted", tuple(wanted))
+    return memoised(program, key, lambda: pruned(Program(program.inputs, program.equations, pick(program.outputs, wanted))))
+
+
+def instantiate(program: Program, inputs: Sequence[Atom]) -> tuple[list[Equation], list[Atom]]:
+    """(the program's equations on these atoms, its outputs), with fresh variables."""
+    atoms: dict[Atom, Atom] = dict(zip(program.inputs, inputs, strict=True))
+    equations = []
+    for e in program.equations:
+        outputs = [Var(v.type) for v in e.outputs]
+        equations.append(Equation(e.op, [atoms.get(a, a) for a in e.inputs], e.params, outputs))
+        atoms.update(zip(e.outputs, outputs, strict=True))
+    return equations, [atoms.get(a, a) for a in program.outputs]
+
+
+# Rules that narrow an equation to the outputs that are read: (equation, which are) -> equation.  Filled while the room is
+# imported, never changed afterwards.
+PRUNE: Final[dict[Primitive, Callable[[Equation, Sequence[bool]], Equation]]] = {}
+
+
+def pruned(program: Program) -> Program:
+    """The same inputs and outputs without dead equations, and with inner programs narrowed to what is read of them."""
+    live: set[Any] = {a for a in program.outputs if isinstance(a, Var)}
+    kept: list[Equation] = []
+    changed = False
+    for e in reversed(program.equations):
+        flags = [v in live for v in e.outputs]
+        if not any(flags):
+            changed = True
+            continue
+        if e.op in PRUNE:
+            narrow = PRUNE[e.op](e, flags)
+            changed, e = changed or narrow is not e, narrow
+        kept.append(e)
+        live.update(a for a in e.inputs if isinstance(a, Var))
+    return Program(program.inputs, reversed(kept), program.outputs) if changed else program
+
+
+# ---- hoisting
+
+
+class Hoisted(NamedTuple):
+    """`outside`: all invariant inputs -> hoisted values; `body`: takes these as inputs behind its constants."""
+
+    outside: Program
+    body: Program
+
+
+def hoist(program: Program, invariant: Sequence[bool], constants: int) -> Hoisted | None:
+    """Move the work that depends on invariant inputs alone out of a loop's body, or None where there is none.
+
+    Views are repeated inside instead: in a kernel they are index maps and cost nothing, outside they would be arrays.
+    """
+    key = ("hoisted", tuple(invariant), constants)
+    return memoised(program, key, lambda: (_hoist(program, tuple(invariant), constants),))[0]
+
+
+def _hoist(program: Program, invariant: tuple[bool, ...], constants: int) -> Hoisted | None:
+    given = pick(program.inputs, invariant)
+    fixed: set[Atom] = set(given)
+    moved, rest = [], []
+    for e in program.equations:
+        if all(isinstance(a, Literal) or a in fixed for a in e.inputs):
+            moved.append(e)
+            fixed.update(e.outputs)
+        else:
+            rest.append(e)
+    bound = {v for e in moved for v in e.outputs}
+    needed = [v for v in reads(rest, program.outputs) if v in bound]
+    repeated, kept = residuals(needed, moved, given, views_only=True)
+    kept = [v for v in kept if v in bound]
+    if not kept:
+        return None
+    inputs = [*program.inputs[:constants], *kept, *program.inputs[constants:]]
+    return Hoisted(pruned(Program(given, moved, kept)), Program(inputs, [*repeated, *rest], program.outputs))
+
+
+# ---- residuals
+
+
+def residuals(
+    needed: Iterable[Var], known: Sequence[Equation], free: Collection[Var], views_only: bool = False
+) -> tuple[list[Equation], list[Var]]:
+    """(known equations to repeat, variables to keep) so that all that is needed is at hand.
+
+    `free` variables cost nothing to keep.  What is cheap to compute from values that are at hand anyway, or from less memory than
+    it takes itself, is repeated: a store and a load in each step cost more than an addition.
+    """
+    producer = {v: e for e in known for v in e.outputs}
+    order = {v: i for i, e in enumerate(known) for v in e.outputs}
+    kept = dict.fromkeys(needed)
+    repeated: dict[Equation, None] = {}
+    at_hand = set(free) | set(kept)
+    changed = True
+    while changed:
+        changed = False
+        for v in sorted(kept, key=lambda v: -order.get(v, -1)):
+            e = producer.get(v)
+            if e is None or v in free or e in repeated or not _worth_repeating(e, at_hand, views_only):
+                continue
+            repeated[e] = None
+            del kept[v]
+            new = [a for a in e.inputs if isinstance(a, Var) and a not in at_hand]
+            kept.update(dict.fromkeys(new))
+            kept.update(dict.fromkeys(a for a in e.inputs if a in free))  # type: ignore[misc]  # members of `free` are variables
+            at_hand.update(new)
+            changed = True
+    return sorted(repeated, key=lambda e: order[e.outputs[0]]), sorted(kept, key=lambda v: order.get(v, -1))
+
+
+def _worth_repeating(equation: Equation, at_hand: Collection[Var], views_only: bool) -> bool:
+    kernel = equation.op.kernel
+    bytes_missing = sum(_bytes(a.type) for a in set(equation.inputs) if isinstance(a, Var) and a not in at_hand)
+    if isinstance(kernel, View):
+        return bytes_missing <= _bytes(equation.outputs[0].type)
+    if views_only or not isinstance(kernel, Expression) or kernel.cost > 1:
+        return False
+    return bytes_missing < _bytes(equation.outputs[0].type)
+
+
+def _bytes(kind: ArrayType) -> int:
+    return max(1, kind.size * kind.dtype.itemsize)
