@@ -35,15 +35,13 @@ def _mismatch(*_: Any, **__: Any) -> Any:
 class _Entry:
     """One signature: the trace, and the quick way to call it."""
 
-    __slots__ = ("call", "flat", "program", "traced")
+    __slots__ = ("bound", "call", "flat", "program", "traced")
 
     def __init__(self, traced: Traced) -> None:
         self.traced = traced
         self.program = traced.program
-        bound = {i: np.asarray(x) for i, x in enumerate(traced.captured)}
-        types = self.program.input_types
-        bound = {i: np.ascontiguousarray(x, types[i].dtype) for i, x in bound.items()}
-        self.flat: Callable[..., Any] = executable(self.program).caller(bound)
+        self.bound = {i: np.array(x, t.dtype, order="C") for i, (x, t) in enumerate(zip(traced.captured, self.program.input_types, strict=False))}
+        self.flat: Callable[..., Any] = executable(self.program).caller(self.bound)
         self.call: Callable[..., Any] | None = None
 
     def result(self, outs: Any) -> Any:
@@ -152,20 +150,19 @@ def _wrapper(jitted: Jit, entry: _Entry, args: tuple[Any, ...], kwargs: dict[str
     slow = jitted._slow
     if kwargs or jitted.static_argnums or jitted.static_argnames or len(entry.traced.operands) != len(flatten_call(args, kwargs)[0]):
         return slow
-    bound = {i: np.ascontiguousarray(x, t.dtype) for i, (x, t) in enumerate(zip(entry.traced.captured, entry.program.input_types, strict=False))}
     names = [f"a{i}" for i in range(len(args))]
     checks: list[str] = []
     namespace: dict[str, Any] = {"slow": slow, "Mismatch": _Mismatch, "result": entry.result}
     if type(structure) is int:
         if entry.traced.out_structure is None:
-            return executable(entry.program).caller(bound, fallback=slow)
+            return executable(entry.program).caller(entry.bound, fallback=slow)
         leaves = names
     else:
         leaves = []
         for name, value in zip(names, args, strict=True):
             if not _unpack(name, value, leaves, checks):
                 return slow
-    namespace["front"] = executable(entry.program).caller(bound, fallback=_mismatch)
+    namespace["front"] = executable(entry.program).caller(entry.bound, fallback=_mismatch)
     built = _built(entry, namespace)
     call = f"front({', '.join(leaves)})"
     condition = " and ".join(checks) or "True"
