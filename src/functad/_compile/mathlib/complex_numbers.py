@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from . import arithmetic, exponential, logarithm, trigonometric
+from . import arithmetic, exponential, inverse, logarithm, trigonometric
 from .values import Value, absolute, copysign, external, fma, llvm_intrinsic, llvm_type, select
 
 Doubtful = tuple[Value, Value]  # a value, and where it is no answer: Note [doubt] in `intrinsics`
@@ -32,6 +32,7 @@ class Reals:
     log: Callable[[Value], Value]
     log1p: Callable[[Value], Value]
     hypot: Callable[[Value, Value], Value]
+    atan2: Callable[[Value, Value], Value]
     sin: Callable[[Value], Doubtful]
     cos: Callable[[Value], Doubtful]
 
@@ -52,6 +53,7 @@ FORMULAS = Reals(
     logarithm.log,
     logarithm.log1p,
     arithmetic.hypot,
+    inverse.atan2,
     trigonometric.sin,
     trigonometric.cos,
 )
@@ -63,6 +65,7 @@ LIBM = Reals(
     functools.partial(libm, "log"),
     functools.partial(libm, "log1p"),
     functools.partial(libm, "hypot"),
+    functools.partial(libm, "atan2"),
     functools.partial(_libm_without_doubt, "sin"),
     functools.partial(_libm_without_doubt, "cos"),
 )
@@ -116,13 +119,13 @@ def divide(z: Value, w: Value) -> Value:
     return join(select(zero, a / c_size, x), select(zero, b / c_size, y))
 
 
-def absolute_value(reals: Reals, z: Value) -> Value:
+def modulus(reals: Reals, z: Value) -> Value:
     return reals.hypot(*parts(z))
 
 
-def angle(z: Value) -> Value:
+def angle(reals: Reals, z: Value) -> Value:
     x, y = parts(z)
-    return libm("atan2", y, x)
+    return reals.atan2(y, x)
 
 
 def log(reals: Reals, z: Value) -> Value:
@@ -133,7 +136,7 @@ def log(reals: Reals, z: Value) -> Value:
     large, small = select(x_size > y_size, x_size, y_size), select(x_size > y_size, y_size, x_size)
     near_one = (size > 0.5) & (size < 2.0)
     close = 0.5 * reals.log1p(fma(large - 1.0, large + 1.0, small * small))
-    return join(select(near_one, close, reals.log(size)), libm("atan2", y, x))
+    return join(select(near_one, close, reals.log(size)), reals.atan2(y, x))
 
 
 def exp(reals: Reals, z: Value) -> tuple[Value, Value]:
@@ -248,4 +251,4 @@ DOUBTFUL: Sequence[tuple[str, Callable[..., Doubtful]]] = (
     ("cos", cos),
     ("tan", _turned(tanh)),
 )
-REAL_VALUED: Sequence[tuple[str, Callable[..., Value]]] = (("real", real), ("imag", imag), ("angle", angle))
+REAL_VALUED: Sequence[tuple[str, Callable[..., Value]]] = (("real", real), ("imag", imag))

@@ -111,7 +111,7 @@ def log_pair(x: Value) -> tuple[Value, Value]:
 def _scaled_log(x: Value, factor: tuple[float, float]) -> Value:
     """log(x) * factor, right in nearly all last bits, so that log2(2**k) and log10(10**k) are exact."""
     if x.kind == "f4":
-        return _scaled_log(x.to("f8"), factor).to("f4")
+        return (log(x.to("f8")) * factor[0]).to("f4")
     high, low = log_pair(x)
     product = high * factor[0]
     dropped = fma(high, factor[0], -product) + fma(low, factor[0], high * factor[1])
@@ -128,10 +128,15 @@ def log10(x: Value) -> Value:
 
 def power(x: Value, y: Value) -> Value:
     """x**y with C's rules for special values (C17, annex F.10.4.4), which are NumPy's."""
-    if x.kind == "f4":
-        return power(x.to("f8"), y.to("f8")).to("f4")
+    if x.kind == "f4":  # a float64 has bits enough for y log x
+        x, y = x.to("f8"), y.to("f8")
+        return _power(x, y, log(absolute(x)), x.constant(0.0)).to("f4")
+    return _power(x, y, *log_pair(absolute(x)))
+
+
+def _power(x: Value, y: Value, high: Value, low: Value) -> Value:
+    """exp(y (high + low)) with the special values; high + low is log |x|."""
     size, y_size = absolute(x), absolute(y)
-    high, low = log_pair(size)
     product = y * high
     dropped = fma(y, high, -product) + y * low
     limited = clamp(product, -746.0, 710.0)

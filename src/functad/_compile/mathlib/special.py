@@ -1,4 +1,4 @@
-"""erf for float64 and float32, without branches: all three ranges are computed and one is chosen; erfc and cbrt over libm.
+"""erf for float64 and float32, without branches: all three ranges are computed and one is chosen; erfc over libm; cbrt.
 
 Coefficients: Sun's fdlibm s_erf.c near 0; Cephes ndtr.c (Moshier) for 0.84 <= |x| < 1 and beyond.  exp(-x**2) gets
 the rounding error of x**2 as well, without which the result would be 2.3 units off.
@@ -6,7 +6,8 @@ the rounding error of x**2 as well, without which the result would be 2.3 units 
 
 from __future__ import annotations
 
-from .exponential import exp_of_sum
+from .exponential import exp, exp_of_sum
+from .logarithm import log
 from .values import Value, absolute, copysign, external, fma, polynomial, select
 
 _NEAR_ABOVE = (
@@ -90,11 +91,16 @@ def erfc(x: Value) -> Value:
 
 
 def cbrt(x: Value) -> Value:
-    """libm's, which is scalar, and one step of Newton's, since glibc's is 2.7 units off."""
+    """exp(log|x|/3), which is 200 units off where log|x| is large, and for float64 one step of Newton's."""
+    size = absolute(x.to("f8"))
     if x.kind == "f4":
-        return external("cbrt", x.to("f8")).to("f4")
-    root = external("cbrt", x)
-    square = root * root
-    excess = fma(square, root, -x) + fma(root, root, -square) * root
-    better = root - excess / (3.0 * square)
-    return select((absolute(x) < float("inf")) & (x != 0.0), better, root)
+        root = exp(log(size) * (1 / 3))
+    else:
+        tiny = size < 1e-290  # the step needs the difference of root**3 and x
+        a = select(tiny, size * 2.0**162, size)
+        guess = exp(log(a) * (1 / 3))
+        square = guess * guess
+        excess = fma(square, guess, -a) + fma(guess, guess, -square) * guess
+        root = guess - excess / (3.0 * square)
+        root = select(tiny, root * 2.0**-54, root)
+    return select((absolute(x) < float("inf")) & (x != 0.0), copysign(root.to(x.kind), x), x)

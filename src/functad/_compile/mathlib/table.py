@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from . import arithmetic, complex_numbers, exponential, logarithm, portable, special, trigonometric
+from . import arithmetic, complex_numbers, exponential, inverse, logarithm, portable, special, trigonometric
 
 FLOATS = ("f8", "f4")
 SIGNED = ("i8", "i4", "i2", "i1")
@@ -86,17 +86,17 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
     yield row(FLOATS, "cbrt", 1, special.cbrt, libm("cbrt"))
     yield row(FLOATS, "erfc", 1, special.erfc)
     yield row(FLOATS, "hypot", 2, arithmetic.hypot, libm("hypot"))
-    for name, symbol, count in (
-        ("arcsin", "asin", 1),
-        ("arccos", "acos", 1),
-        ("arctan", "atan", 1),
-        ("arcsinh", "asinh", 1),
-        ("arccosh", "acosh", 1),
-        ("arctanh", "atanh", 1),
-        ("atan2", "atan2", 2),
-        ("nextafter", "nextafter", 2),
+    for name, body, symbol in (
+        ("arcsin", inverse.arcsin, "asin"),
+        ("arccos", inverse.arccos, "acos"),
+        ("arctan", inverse.arctan, "atan"),
+        ("arcsinh", inverse.arcsinh, "asinh"),
+        ("arccosh", inverse.arccosh, "acosh"),
+        ("arctanh", inverse.arctanh, "atanh"),
     ):
-        yield row(FLOATS, name, count, libm(symbol))
+        yield row(FLOATS, name, 1, body, libm(symbol))
+    yield row(FLOATS, "atan2", 2, inverse.atan2, libm("atan2"))
+    yield row(FLOATS, "nextafter", 2, libm("nextafter"))
     for name, body, count in (
         ("add_reassoc", arithmetic.add_reassoc, 2),
         ("mul_reassoc", arithmetic.mul_reassoc, 2),
@@ -144,9 +144,9 @@ def _complex_rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         yield COMPLEX, Helper(name, "", 1, partial(body, reals), partial(body, careful))
     for name, doubtful in complex_numbers.DOUBTFUL:
         yield COMPLEX, Helper(name, "", 1, partial(doubtful, reals), partial(doubtful, careful), doubtful=True)
-    modulus = complex_numbers.absolute_value
     for kind, part in (("c16", "f8"), ("c8", "f4")):
-        yield (kind,), Helper("abs", "", 1, partial(modulus, reals), partial(modulus, careful), result=part)
+        for name, of_reals in (("abs", complex_numbers.modulus), ("angle", complex_numbers.angle)):
+            yield (kind,), Helper(name, "", 1, partial(of_reals, reals), partial(of_reals, careful), result=part)
         yield (kind,), Helper("complex", "", 2, complex_numbers.join, arguments=part)
         for name, body in complex_numbers.REAL_VALUED:
             yield (kind,), Helper(name, "", 1, body, result=part)
