@@ -26,7 +26,7 @@ from ..errors import KernelError
 from .kernel import DOUBT, Kernel
 from .layout import layout_is_known
 
-__all__ = ["STATUS_ERRORS", "Slot", "call_slow", "make_caller", "raise_status"]
+__all__ = ["STATUS_ERRORS", "Slot", "call_slow", "is_exact", "make_caller", "raise_status"]
 
 MOST_WORDS = 4096  # the fast way keeps 8 to 24 bytes of stack for each
 KEPT_SCRATCH = 1 << 20  # bytes of scratch memory that a caller keeps; more is allocated at each call
@@ -53,11 +53,15 @@ class Slot:
         The exact shape.
     scalar : bool
         For an input: a Python or NumPy scalar is given.  For an output: a NumPy scalar is returned.
+    weak : bool, optional
+        For a scalar input: whether it must be a Python number (True) or a NumPy scalar (False); None takes both.  A boolean
+        is either.
     """
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     scalar: bool = False
+    weak: bool | None = None
 
     @property
     def byte_count(self) -> int:
@@ -213,7 +217,7 @@ class _Plan:
         slots = [self.inputs[i] for i in self.free]
 
         def call(*args: Any, **keywords: Any) -> Any:
-            if keywords or len(args) != len(slots) or not all(map(_is_exact, slots, args)):
+            if keywords or len(args) != len(slots) or not all(map(is_exact, slots, args)):
                 return fallback(*args, **keywords)
             try:
                 taken = dict(zip(self.free, map(_converted, slots, args), strict=True))
@@ -229,9 +233,13 @@ class _Plan:
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {"f": (float, int), "i": (int,), "u": (int,), "b": (bool,), "c": (complex,)}
 
 
-def _is_exact(slot: Slot, given: Any) -> bool:
+def is_exact(slot: Slot, given: Any) -> bool:
+    """Whether an argument is just as the slot describes it."""
     if slot.scalar:
-        return type(given) is slot.dtype.type or type(given) in _PYTHON_TYPES[slot.dtype.kind]
+        python = _PYTHON_TYPES[slot.dtype.kind]
+        if slot.weak is None or slot.dtype.kind == "b":
+            return type(given) is slot.dtype.type or type(given) in python
+        return type(given) is (python[0] if slot.weak else slot.dtype.type)
     if type(given) is not np.ndarray or given.dtype is not slot.dtype or given.shape != slot.shape:
         return False
     return given.flags.c_contiguous and given.flags.aligned
@@ -301,6 +309,10 @@ def _joined(records: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
     return np.array(words or [0], np.int64)
 
 
+class _Nobody:
+    """A type that no argument has."""
+
+
 def _input_record(slot: Slot, position: int) -> list[int]:
     """See `front_code.Record`."""
     from .front_code import Conversion
@@ -327,6 +339,13 @@ def _input_record(slot: Slot, position: int) -> list[int]:
     elif dtype.kind in "iu":
         conversion = Conversion.TO_INTEGER
         low, high = int(np.iinfo(dtype).min), min(int(np.iinfo(dtype).max), 2**63 - 1)
+    if slot.weak is not None and dtype.kind != "b":
+        if not slot.weak:
+            python, conversion = own, Conversion.NOTHING
+        elif dtype.kind in "iu" or dtype == np.float32:
+            own = python = _Nobody  # a Python number that must be converted
+        else:
+            own, conversion = python, Conversion.NOTHING
     record = [int(conversion), position, id(own), id(python), low, high]
     return [8 * (len(record) + 1), *record]
 

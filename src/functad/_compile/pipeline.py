@@ -17,7 +17,7 @@ import numpy as np
 
 from functad._compile.costs import compile_cost, kernel_cost, numpy_cost
 from functad._compile.emit import KernelText, kernel_text
-from functad._compile.front import Slot, make_caller
+from functad._compile.front import Slot, is_exact, make_caller
 from functad._compile.kernel import Kernel, compile_kernel
 from functad._compile.segments import Segment, cut, driver, host_reason
 from functad._compile.simplify import simplify
@@ -88,17 +88,22 @@ def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, Ke
         return recipe.kernel, recipe.text
 
 
-def _segment_caller(program: Program, bound: Mapping[int, Any]) -> Callable[..., Any]:
+def _segment_caller(program: Program, bound: Mapping[int, Any], fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The front of a kernel: takes the inputs that are not bound, returns one result or a tuple."""
     key, sizes = read(program)
     recipe = _recipe(key)
     kernel, text = _kernel(program, recipe, sizes)
     recipe.ready = True
     values = dict(zip(sizes.names, sizes.values, strict=True)) | {"0": 0, "1": 1}
-    inputs = [Slot(v.type.dtype, v.type.shape, not v.type.shape) for v in program.inputs]
+    inputs = _slots(program, exact=fallback is not None)
     outputs = [Slot(a.type.dtype, a.type.shape, not a.type.shape) for a in program.outputs]
     scratch = [Slot(_DTYPES[code], tuple([values[n] for n in shape])) for code, shape in text.scratch]
-    return make_caller(kernel, inputs, sizes.values, outputs, scratch, None, dict(bound), kernel_cost(program) > RELEASE_GIL)
+    return make_caller(kernel, inputs, sizes.values, outputs, scratch, fallback, dict(bound), kernel_cost(program) > RELEASE_GIL)
+
+
+def _slots(program: Program, exact: bool) -> list[Slot]:
+    """Inputs as the front sees them; `exact` tells Python's numbers from NumPy's, which promote otherwise."""
+    return [Slot(v.type.dtype, v.type.shape, not v.type.shape, v.type.weak if exact and not v.type.shape else None) for v in program.inputs]
 
 
 class Executable:
@@ -169,25 +174,40 @@ class Executable:
                 self._compiled = call
             return self._compiled
 
-    def caller(self, bound: Mapping[int, Any] | None = None) -> Callable[..., Any]:
+    def caller(self, bound: Mapping[int, Any] | None = None, fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """A callable that takes the inputs that are not bound (by position) and returns one result, or a tuple where there is not just one.
 
-        Kernels are compiled now; where there is no host operation, the callable is the front in machine code itself.
+        Kernels are compiled now; where there is no host operation, the callable is the front in machine code itself.  Arguments of other types
+        than the inputs go to `fallback`, or are converted where there is none.
         """
         if self.evaluator == "numpy" or (self.evaluator is None and _PINNED.get() == "numpy"):
-            return _unpacked(_with_bound(self._numpy or self._in_numpy(), len(self.program.inputs), bound or {}), len(self.program.outputs))
-        return self._caller(bound or {}, always_tuple=False)
+            call = _with_bound(self._numpy or self._in_numpy(), len(self.program.inputs), bound or {})
+            return self._guarded(_unpacked(call, len(self.program.outputs)), bound or {}, fallback)
+        return self._caller(bound or {}, always_tuple=False, fallback=fallback)
 
-    def _caller(self, bound: Mapping[int, Any], always_tuple: bool) -> Callable[..., Any]:
+    def _guarded(self, call: Callable[..., Any], bound: Mapping[int, Any], fallback: Callable[..., Any] | None) -> Callable[..., Any]:
+        """`call` behind a check of its arguments."""
+        if fallback is None:
+            return call
+        slots = [slot for i, slot in enumerate(_slots(self.program, exact=True)) if i not in bound]
+
+        def checked(*args: Any, **keywords: Any) -> Any:
+            if keywords or len(args) != len(slots) or not all(map(is_exact, slots, args)):
+                return fallback(*args, **keywords)
+            return call(*args)
+
+        return checked
+
+    def _caller(self, bound: Mapping[int, Any], always_tuple: bool, fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
         program = self.simplified
         pieces = cut(program)
         single = len(program.outputs) == 1
         if len(pieces) == 1 and isinstance(pieces[0], Segment):
-            call = _segment_caller(program, bound)
+            call = _segment_caller(program, bound, fallback)
             return (lambda *args: (call(*args),)) if always_tuple and single else call
         callers = {piece: _segment_caller(piece.program, {}) for piece in pieces if isinstance(piece, Segment)}
         run = driver(program, pieces, callers, bound)
-        return run if always_tuple else _unpacked(run, len(program.outputs))
+        return run if always_tuple else self._guarded(_unpacked(run, len(program.outputs)), bound, fallback)
 
     def source(self) -> str:
         """Text of the kernels, with the steps that run in NumPy between them; compiles nothing."""

@@ -23,8 +23,20 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 # ---- arithmetic
 
+
+def _arithmetic(sign: str, boolean: str, complex_name: str = "") -> Any:
+    """Python's operator, except where NumPy's meaning is another: booleans, and products and quotients of complex numbers."""
+
+    def emit(codes: Any, out: str, x: str, y: str) -> str:
+        if out == "b1":
+            return f"({x} {boolean} {y})"
+        return f"{complex_name}_{out}({x}, {y})" if complex_name and out[0] == "c" else f"({x} {sign} {y})"
+
+    return emit
+
+
 add = elementwise(
-    "add", np.add, [lambda t, out, x, y: t, lambda t, out, x, y: t], "({0} + {1})",
+    "add", np.add, [lambda t, out, x, y: t, lambda t, out, x, y: t], _arithmetic("+", "|"),
     transpose=lambda ct, x, y: [ct if x is None else None, ct if y is None else None],
     structural=structural_sum, inward=lambda op, inputs, p: add(*[apply(op, x, p) for x in inputs]),
     domain=[(-3, 3), (-3, 3)], kinds="fci",
@@ -45,17 +57,27 @@ def _by_literal(equation: Any, known: Any) -> bool:
 
 
 mul = elementwise(
-    "mul", np.multiply, [lambda t, out, x, y: scale(t, y), lambda t, out, x, y: scale(t, x)], "({0} * {1})",
+    "mul", np.multiply, [lambda t, out, x, y: scale(t, y), lambda t, out, x, y: scale(t, x)], _arithmetic("*", "&", "multiply"),
     transpose=lambda ct, x, y: [scale(ct, y) if x is None else None, scale(ct, x) if y is None else None],
     structural=_by_literal, inward=lambda op, inputs, p: mul(apply(op, inputs[0], p), inputs[1]), domain=[(-3, 3), (-3, 3)], kinds="fci",
 )  # fmt: skip
 reciprocal = elementwise(
-    "reciprocal", np.reciprocal, [lambda t, out, x: scale(t, neg(mul(out, out)))], "({o}(1.0) / {0})", domain=[(0.5, 3)], kinds="fc", cost=4,
+    "reciprocal", np.reciprocal, [lambda t, out, x: scale(t, neg(mul(out, out)))],
+    lambda codes, out, x: {"f": f"({out}(1.0) / {x})", "c": f"divide_{out}({out}(1.0), {x})"}.get(out[0]), domain=[(0.5, 3)], kinds="fc", cost=4,
 )  # fmt: skip
+
+
+def _div_emit(codes: Any, out: str, x: str, y: str) -> str:
+    if out[0] == "c":
+        return f"divide_{out}({x}, {y})"
+    # integers are cast first, so that the quotient has the dtype that NumPy says
+    return f"({x} / {y})" if codes[0][0] == "f" else f"({out}({x}) / {out}({y}))"
+
+
 div = elementwise(
     "div", np.true_divide,
     # -(x/y)*(1/y), not -x/y**2: at x = 1 it is -(1/y)*(1/y) to the last bit, and y**2 cannot overflow
-    [lambda t, out, x, y: over(t, y), lambda t, out, x, y: scale(t, neg(mul(out, reciprocal(y))))], "({0} / {1})",
+    [lambda t, out, x, y: over(t, y), lambda t, out, x, y: scale(t, neg(mul(out, reciprocal(y))))], _div_emit,
     transpose=lambda ct, x, y: [over(ct, y), None], domain=[(-3, 3), (0.5, 3)], kinds="fc", cost=4,
 )  # fmt: skip
 

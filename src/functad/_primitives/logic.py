@@ -153,7 +153,7 @@ imag = elementwise(
     transpose=lambda ct, x: [make_complex(_zero(ct), _negative(ct))], domain=[(-3, 3)], kinds="c",
 )  # fmt: skip
 conj = elementwise(
-    "conj", np.conjugate, [lambda t, out, x: conj(t)], "conj_{d}({0})", transpose=lambda ct, x: [conj(ct)], domain=[(-3, 3)], kinds="c",
+    "conj", np.conjugate, [lambda t, out, x: conj(t)], "conjugate_{d}({0})", transpose=lambda ct, x: [conj(ct)], domain=[(-3, 3)], kinds="c",
 )  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def _make_complex_numpy(x: Any, y: Any) -> Any:
 
 make_complex = elementwise(
     "make_complex", _make_complex_numpy,
-    [lambda t, out, x, y: make_complex(t, zeros_like(t)), lambda t, out, x, y: make_complex(zeros_like(t), t)], "make_complex_{o}({0}, {1})",
+    [lambda t, out, x, y: make_complex(t, zeros_like(t)), lambda t, out, x, y: make_complex(zeros_like(t), t)], "complex_{o}({0}, {1})",
     dtype=lambda x, y: _COMPLEX_OF[x.char],
     transpose=lambda ct, x, y: [real(ct) if x is None else None, _negative(imag(ct)) if y is None else None], domain=_PAIR, kinds="f",
 )  # fmt: skip
