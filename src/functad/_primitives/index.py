@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from functad._core.primitive import Call, Missing, Primitive
+from functad._core.primitive import Call, Host, Missing, Primitive
 from functad._core.program import Equation, Literal
 from functad._core.recorder import CURRENT
 from functad._core.tracer import make
@@ -19,7 +19,7 @@ from functad._primitives.linear import apply, mask
 from functad._primitives.shape import broadcast, flip, pad, reshape, slice_, transpose
 from functad.errors import ShapeMismatchError
 
-__all__ = ["alive", "along_axis", "gather", "iota", "scatter_add"]
+__all__ = ["alive", "along_axis", "gather", "iota", "nonzero", "scatter_add"]
 
 INT = np.dtype(np.int64)
 
@@ -43,6 +43,27 @@ def _iota_numpy(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
     column = np.arange(shape[axis], dtype=dtype).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     return np.array(np.broadcast_to(column, shape))
 
+
+# ---- where a mask holds.  The door asks for the number of places, which is a param; the places stay data of the program
+
+
+def _nonzero_numpy(mask: Any, size: int) -> Any:
+    found = np.flatnonzero(mask)
+    return found if len(found) == size else np.resize(found, size)
+
+
+nonzero: Primitive = Primitive(
+    name="nonzero",
+    numpy=_nonzero_numpy,
+    infer=lambda mask, size: (array_type((size,), np.int64),),
+    jvp=lambda transform, xs, ts, size: ([nonzero(xs[0], size=size)], [None]),
+    transpose=Missing("not linear"),
+    batch=Missing("the number of elements where a mask holds may differ from lane to lane"),
+    kernel=Host("a library routine in NumPy"),
+    kind="index",
+    examples=lambda: [([np.array([True, False, True])], {"size": 2}), ([np.array([[False, True], [True, True]])], {"size": 3})],
+    note="flat places where the mask holds; there are `size` of them",
+)
 
 # ---- gather
 

@@ -1,0 +1,117 @@
+"""Lists and object arrays that hold traced values, as `np.array([dx, dy])` makes them.
+
+NumPy can only hold tracers in arrays of objects.  Wherever such an array meets a traced operation, or is returned, it is stacked to one traced array; one
+that was merely taken apart is recognised and costs nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from functad._core.recorder import CONVERT, CURRENT, Door, record
+from functad._core.tracer import Tracer
+from functad._core.types import SCALAR_TYPES
+from functad._core.values import Cell
+from functad._numpy.promote import cast, operand, result_dtype, with_shape
+from functad._numpy.shaping import expanded, joined, part
+from functad.errors import ConversionError, UnsupportedArgumentError
+
+__all__ = ["ELEMENTS", "as_operand", "object_array", "stack_objects"]
+
+MAX_ELEMENTS = 128  # an object array of more scalar tracers than this is refused: each element costs an operation
+
+
+def _elements(x: Any) -> tuple[Any, ...]:
+    """All elements, as scalars."""
+    flat = with_shape(x, (operand(x).type.size,))
+    return tuple(with_shape(part(flat, 0, i, 1), ()) for i in range(flat.type.size))
+
+
+ELEMENTS = Door("elements", _elements)
+
+
+def object_array(x: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+    """`__array__`: an array of scalar tracers, if it stays small."""
+    if dtype is not None and np.dtype(dtype) != object:
+        raise ConversionError(
+            f"a traced value cannot become a plain NumPy array of {np.dtype(dtype)}: that would cut its derivative.  Keep it traced: leave dtype out or "
+            f"use x.astype({np.dtype(dtype)}), build with np.stack or np.full_like, or use functad.numpy; functad.stop_gradient says that no derivative "
+            "is wanted"
+        )
+    if x.ndim and x.size > MAX_ELEMENTS:
+        raise ConversionError(
+            f"a traced array of {x.size} elements cannot become a plain NumPy array (up to {MAX_ELEMENTS} become an array of scalars): use the traced "
+            "array itself, np.stack or np.concatenate instead of np.array, or functad.numpy"
+        )
+    out = np.empty(x.shape, object)
+    if x.ndim == 0:
+        out[()] = x
+    elif x.size:
+        flat = out.reshape(-1)
+        for i, element in enumerate(record(ELEMENTS, None, (x,), None)):
+            flat[i] = element
+    return out
+
+
+def _stack(shape: tuple[int, ...], given: Sequence[Any]) -> Any:
+    xs = [operand(x) for x in given]
+    common = result_dtype(*xs)
+    return with_shape(joined([expanded(cast(x, common), 0) for x in xs], 0), shape)
+
+
+STACK = Door("stack", _stack)
+
+
+def _source(first: Any, elements: Sequence[Any]) -> Tracer | None:
+    """The array that was taken apart into just these elements, in order."""
+    cell = first.cell if type(first) is Tracer else None
+    if not isinstance(cell, Cell) or type(cell.step) is not int:
+        return None
+    parent = cell.inputs[0]
+    builder = first.builder
+    for i, x in enumerate(elements):
+        c = x.cell if type(x) is Tracer else None
+        if not isinstance(c, Cell) or c.step != i or type(c.step) is not int or c.inputs[0] is not parent or x.builder is not builder:
+            return None
+    node = parent.step
+    if node is None or isinstance(node, (int, str)) or len(node.outputs) != len(elements) or len(node.operands) != 1:
+        return None
+    out = Tracer()
+    out.builder, out.atom, out.cell = builder, node.operands[0], parent.inputs[0]
+    return out if out.atom.type.size == len(elements) and not node.fresh else None
+
+
+def stack_objects(array: np.ndarray[Any, Any]) -> Tracer | np.ndarray[Any, Any]:
+    """An object array of tracers and numbers as one traced array; without tracers, as a plain array of numbers."""
+    elements = list(array.reshape(-1))
+    if not any(type(x) is Tracer for x in elements):
+        plain = np.array(array.tolist())
+        if plain.dtype == object or plain.dtype.kind in "SU":
+            raise UnsupportedArgumentError(f"an array of {type(elements[0]).__name__ if elements else 'object'} cannot be used with traced values")
+        return plain
+    for x in elements:
+        if type(x) is not Tracer and type(x) not in SCALAR_TYPES:
+            raise UnsupportedArgumentError(f"an array that holds traced values and {type(x).__name__} cannot be used with traced values")
+        if type(x) is Tracer and x.ndim:
+            raise UnsupportedArgumentError("an object array that holds traced arrays cannot be stacked: use np.stack or np.concatenate")
+    shape = array.shape
+    source = _source(elements[0], elements)
+    if source is not None and source.builder is CURRENT.get():
+        return source if source.shape == shape else np.reshape(source, shape)  # type: ignore[call-overload, no-any-return]
+    return record(STACK, shape, elements, lambda given: _stack(shape, given))  # type: ignore[no-any-return]
+
+
+def as_operand(x: Any) -> Any:
+    """A tracer or plain array for a list, an object array or a foreign array."""
+    if type(x) is np.ndarray and x.dtype != object:
+        return x
+    if isinstance(x, Tracer):
+        return x
+    if x is None or isinstance(x, (str, bytes)):
+        raise UnsupportedArgumentError(f"{x!r} cannot be used with traced values")
+    array = np.asarray(x)
+    return stack_objects(array) if array.dtype == object else np.asarray(array)
+
+
+CONVERT[0] = as_operand
