@@ -1,0 +1,232 @@
+"""Drop-in for `import numpy as np` where creation and conversion must know traced values.
+
+NumPy hands most of its functions over to traced arguments, but not those that make arrays: `np.array([x, y])` builds an array of objects,
+`np.asarray(x, dtype=float)` and `np.full(3, x)` ask a traced x for its number.  The functions here accept traced values, nested lists of them among
+plain numbers, and traced bounds; given nothing traced they are NumPy's own.  Every other name is NumPy's, so that `functad.numpy.sin is numpy.sin`,
+and the names of the Python array API standard are there as NumPy spells them.
+"""
+
+import builtins
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from functad._core.recorder import Door, answer
+from functad._core.tracer import Tracer
+from functad._numpy.dispatch import record_call, refuse
+from functad._numpy.promote import broadcast_to, cast, operand, with_shape
+from functad._primitives.elementwise import add, mul
+from functad._primitives.index import iota
+
+_OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full"]
+__all__ = sorted({*np.__all__, *_OWN})
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return getattr(np, name)
+    except AttributeError:
+        raise AttributeError(f"neither functad.numpy nor numpy has the attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*dir(np), *_OWN})
+
+
+def _traced(x: Any) -> bool:
+    """Whether a traced value is in it."""
+    if isinstance(x, (list, tuple)):
+        return builtins.any(map(_traced, x))
+    if isinstance(x, np.ndarray) and x.dtype == object:
+        return builtins.any(map(_traced, x.flat))
+    return isinstance(x, Tracer)
+
+
+def _lists(x: Any) -> Any:
+    """Arrays of objects as nested lists."""
+    if isinstance(x, (list, tuple)):
+        return [_lists(part) for part in x]
+    return _lists(x.tolist()) if isinstance(x, np.ndarray) and x.dtype == object else x
+
+
+def _door(name: str, implementation: Callable[..., Any], numeric: Sequence[str], structural: Sequence[str] = ()) -> Callable[..., Any]:
+    """A caller of the implementation as one recorded operation."""
+    door = Door(name, implementation)
+    data, values = frozenset(numeric), frozenset(structural)
+
+    def call(**arguments: Any) -> Any:
+        return record_call(door, [], data, values, (), arguments)
+
+    return call
+
+
+def _known(dtype: Any) -> np.dtype[Any] | None:
+    return None if dtype is None else np.dtype(dtype)
+
+
+def _check_order(function: str, order: Any) -> None:
+    if order not in (None, "K", "A", "C", "F"):  # the layout of a traced value in memory is nobody's business
+        refuse(function, "order", order)
+
+
+def _array(object: Any, dtype: Any, ndmin: int) -> Any:
+    out = operand(object)
+    out = out if dtype is None else cast(out, dtype)
+    missing = builtins.max(ndmin - out.type.ndim, 0)
+    return with_shape(out, (*[1] * missing, *out.type.shape)) if missing else out
+
+
+_ARRAY = _door("array", _array, ["object"])
+
+
+def array(
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: Any = "K", subok: bool = False, ndmin: int = 0, like: Any = None
+) -> Any:
+    """np.array; nested lists may mix traced values, arrays and numbers.
+
+    Parameters
+    ----------
+    object : array_like
+    dtype : dtype, optional
+    copy, order, subok, like
+        As NumPy's; they mean nothing for traced values.
+    ndmin : int
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.jacobian(lambda x: np.array([x[1], -np.sin(x[0])], dtype=float))(np.zeros(2))
+    array([[ 0.,  1.],
+           [-1., -0.]])
+    """
+    if not _traced(object):
+        return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like)
+    _check_order("array", order)
+    if like is not None:
+        refuse("array", "like", like)
+    return _ARRAY(object=_lists(object), dtype=_known(dtype), ndmin=ndmin)
+
+
+def _conversion(name: str) -> Callable[..., Any]:
+    original = getattr(np, name)
+
+    def convert(a: Any, dtype: Any = None, order: Any = None, **keywords: Any) -> Any:
+        if not _traced(a):
+            return original(a, dtype, order, **keywords)
+        _check_order(name, order)
+        for keyword, given in keywords.items():
+            if keyword not in ("copy", "device") and given is not None:
+                refuse(name, keyword, given)
+        if isinstance(a, Tracer) and (dtype is None or np.dtype(dtype) == a.dtype):
+            return a
+        return _ARRAY(object=_lists(a), dtype=_known(dtype), ndmin=1 if name == "ascontiguousarray" else 0)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"""np.{name}; nested lists may mix traced values, arrays and numbers.
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.grad(lambda x: np.sum(np.{name}([x, 2 * x], dtype=float)))(1.0)
+    np.float64(3.0)
+    """
+    return convert
+
+
+asarray = _conversion("asarray")
+asanyarray = _conversion("asanyarray")
+ascontiguousarray = _conversion("ascontiguousarray")
+
+
+def _full(fill_value: Any, shape: Any, dtype: Any) -> Any:
+    value = operand(fill_value)
+    return broadcast_to(value if dtype is None else cast(value, dtype), shape)
+
+
+_FULL = _door("full", _full, ["fill_value"], ["shape"])
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    """np.full with a traced value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    fill_value : array_like
+    dtype : dtype, optional
+    order, device, like
+        As NumPy's; they mean nothing for traced values.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.grad(lambda x: np.sum(np.full((2, 3), x)))(1.0)
+    np.float64(6.0)
+    """
+    if not _traced(fill_value):
+        return np.full(shape, fill_value, dtype, order, device=device, like=like)
+    _check_order("full", order)
+    if like is not None:
+        refuse("full", "like", like)
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    return _FULL(fill_value=_lists(fill_value), shape=sizes, dtype=_known(dtype))
+
+
+def _arange(start: Any, step: Any, count: int, dtype: Any) -> Any:
+    begin, width = operand(start), operand(step)
+    common = np.result_type(begin.type.dtype, width.type.dtype) if dtype is None else dtype
+    steps = cast(iota(shape=(count,), axis=0, dtype=np.dtype(np.int64)), common)
+    return add(broadcast_to(cast(begin, common), (count,)), mul(steps, broadcast_to(cast(width, common), (count,))))
+
+
+_ARANGE = _door("arange", _arange, ["start", "step"], ["count"])
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None, like: Any = None) -> Any:
+    """np.arange with traced bounds or step: how many elements there are is read from their values.
+
+    Parameters
+    ----------
+    start, stop, step : number
+    dtype : dtype, optional
+    device, like
+        As NumPy's; they mean nothing for traced values.
+
+    Returns
+    -------
+    array, shape (ceil((stop - start) / step),)
+
+    Raises
+    ------
+    NoValueError
+        Where the bounds have no value while tracing (under `jit` or `vmap`).
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.grad(lambda x: np.sum(np.arange(0.0, 1.0, x)))(0.25)
+    np.float64(6.0)
+    """
+    begin: Any = 0 if stop is None else start
+    end = start if stop is None else stop
+    if not _traced([begin, end, step]):
+        return np.arange(begin, end, step, dtype, device=device, like=like)
+    if like is not None:
+        refuse("arange", "like", like)
+    span = (end - begin) / step
+    count = answer(span, _whole) if isinstance(span, Tracer) else _whole(span)
+    return _ARANGE(start=begin, step=step, count=builtins.max(count, 0), dtype=_known(dtype))
+
+
+def _whole(x: Any) -> int:
+    return int(math.ceil(x))
