@@ -139,7 +139,7 @@ def _concatenate(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> At
     full = [a for a in inputs if a.type.shape[params["axis"]]]
     if len(full) == 1:
         return full[0]
-    if full and all([isinstance(a, Literal) and a.value == full[0].value and repr(a.value) == repr(full[0].value) for a in full]):  # type: ignore[union-attr]
+    if full and isinstance(full[0], Literal) and all([isinstance(a, Literal) and a.value == full[0].value and repr(a.value) == repr(full[0].value) for a in full]):  # type: ignore[union-attr]
         return Literal(full[0].value, kind)  # type: ignore[union-attr]  # literals, as just seen
     if full and len(full) < len(inputs):
         return s.bind(shapes.concatenate, *full, **params)

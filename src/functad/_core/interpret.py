@@ -18,6 +18,7 @@ from functad._core.program import Atom, Equation, Literal, Program, Var
 __all__ = ["compile_source", "evaluate_equations", "python_function", "python_source"]
 
 _COUNTER = itertools.count()
+_OF_PYTHON = "?lqdD"  # dtypes in which NumPy computes with Python's own numbers
 
 
 def evaluate_equations(equations: Sequence[Equation], operands: Sequence[Atom], values: Sequence[Any]) -> dict[Var, Any]:
@@ -59,6 +60,7 @@ class _Writer:
         self.namespace: dict[str, Any] = {"errstate": np.errstate, "array": np.array}
         self.lines: list[str] = []
         self.producer = {v: e for e in program.equations for v in e.outputs}
+        self.inputs = frozenset(program.inputs)
         for v in program.inputs:
             self.name(v)
 
@@ -128,13 +130,18 @@ def _needed(program: Program, writer: _Writer) -> list[Equation]:
 def python_source(program: Program) -> tuple[str, dict[str, Any]]:
     """(source of a function `run(*inputs)` that returns a tuple, its namespace)."""
     writer = _Writer(program)
+    for v in program.inputs:
+        if v.type.shape == () and v.type.dtype.char not in _OF_PYTHON:  # a Python number would compute in Python's own precision
+            writer.lines.append(f"{writer.name(v)} = {writer.constant(v.type.dtype.type)}({writer.name(v)})")
     for e in _needed(program, writer):
         writer.equation(e)
     fresh: set[Atom] = {v for e in program.equations if not isinstance(e.op.kernel, View) for v in e.outputs}
     outputs = []
     for a in program.outputs:
         text = writer.operand(a, full=True)
-        if a.type.shape == ():
+        if a in writer.inputs and a.type.shape == ():
+            text = f"array({text}, {writer.constant(a.type.dtype)})[()]"  # it may be a Python number
+        elif a.type.shape == ():
             text += "[()]"  # a NumPy scalar, which cannot alias
         elif a not in fresh or isinstance(a, Literal):
             text = f"array({text})"

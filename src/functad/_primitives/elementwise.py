@@ -268,7 +268,7 @@ def _absolute_tangent(t: Any, out: Any, x: Any) -> Any:
         return scale(t, sign(x))
     zero = constant(0, out)
     direction = div(conj(x), make_complex(out, zero))
-    return mask(not_equal(out, zero), real(scale(t, direction)))
+    return real(mask(not_equal(out, zero), scale(t, direction)))  # masked before `real`, so that its transpose is masked too
 
 
 absolute = elementwise("absolute", np.absolute, [_absolute_tangent], "abs_{d}({0})", domain=[(0.5, 3)], kinds="fci")

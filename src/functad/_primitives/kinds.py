@@ -107,15 +107,15 @@ def elementwise(
         assert ufunc is not None, name
         return (array_type(shape, ufunc.resolve_dtypes((*dtypes, None))[-1]),)
 
-    def jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
+    def jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], /, **params: Any) -> tuple[list[Any], list[Any]]:
         out = op(*xs, **params)
         parts = [rule(t, out, *xs, **params) for rule, t in zip(tangents, ts, strict=True) if rule is not None and t is not None]
         return [out], [total(parts)]
 
-    def batch(transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, **params: Any) -> tuple[list[Any], list[bool]]:
+    def batch(transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, /, **params: Any) -> tuple[list[Any], list[bool]]:
         return [op(*[x if m else spread(x, size) for x, m in zip(xs, mapped, strict=True)], **params)], [True]
 
-    def pull(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], **params: Any) -> Any:
+    def pull(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], /, **params: Any) -> Any:
         assert transpose is not None
         return transpose(cts[0], *xs, **params)
 
@@ -181,13 +181,13 @@ def linear_view(
     def infer(x: ArrayType, **params: Any) -> tuple[ArrayType, ...]:
         return (array_type(shape(x.shape, **params), x.dtype),)
 
-    def jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
+    def jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], /, **params: Any) -> tuple[list[Any], list[Any]]:
         return [op(xs[0], **params)], [None if ts[0] is None else op(ts[0], **params)]
 
-    def pull(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], **params: Any) -> list[Any]:
+    def pull(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], /, **params: Any) -> list[Any]:
         return [transpose(cts[0], types[0], **params)]
 
-    def mapped(transform: Any, xs: Sequence[Any], mask: Sequence[bool], size: int, **params: Any) -> tuple[list[Any], list[bool]]:
+    def mapped(transform: Any, xs: Sequence[Any], mask: Sequence[bool], size: int, /, **params: Any) -> tuple[list[Any], list[bool]]:
         return [batch(xs[0], size, **params)], [True]
 
     op = Primitive(
