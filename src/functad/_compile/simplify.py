@@ -60,6 +60,8 @@ class Simplifier:
 
     def record(self, op: Primitive, inputs: tuple[Atom, ...], params: Mapping[str, Any], outputs: Sequence[Var] | None) -> tuple[Atom, ...]:
         """The atoms that `op(*inputs)` equals; a new equation only where there is none for it."""
+        if op.identity:
+            return inputs[:1]
         if isinstance(op.kernel, Call):
             if op.kernel.kind == "call":
                 return self._inlined(params, inputs)

@@ -101,6 +101,7 @@ class Primitive:
     examples: Callable[[], Sequence[tuple[Sequence[Any], Mapping[str, Any]]]] | None = None  # () -> [(arrays, params)] for the tests
     ufunc: np.ufunc | None = None  # the evaluator may let it broadcast
     partials: Sequence[Any] = field(default=())
+    identity: bool = False  # the value is the first input: `simplify` drops it once derivatives have been taken
     # Structural zeros, see Note [structural zeros] in _primitives.linear:
     structural: Callable[..., bool] | None = None  # (equation, variables known to have some) -> whether the output has some
     inward: Callable[..., Any] | None = None  # (op, inputs, p, **params) -> op(output, p), moved inside

@@ -10,3 +10,4 @@ from functad._primitives import shape as shape
 from functad._primitives import decompositions as decompositions
 from functad._primitives import dot as dot
 from functad._primitives import linalg as linalg
+from functad._primitives import forms as forms

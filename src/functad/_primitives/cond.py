@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from functad._core.interpret import python_function
-from functad._core.primitive import Call, Missing, Primitive
+from functad._core.primitive import Call, Primitive
 from functad._core.program import Atom, Equation, Program, Var
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
@@ -301,7 +301,7 @@ cond: Primitive = Primitive(
     numpy=_numpy,
     infer=_infer,
     jvp=_jvp,
-    transpose=Missing("not linear: splitting makes cond_linear of it"),
+    transpose=_transpose,
     batch=_batching(lambda: cond, gate),
     kernel=Call("cond"),
     split=_split,

@@ -180,3 +180,4 @@ stop_gradient = elementwise(
     "stop_gradient", lambda x: np.array(x)[()], [None], "{0}", dtype=lambda x: x, domain=[(-3, 3)], kinds="f",
     note="the identity, constant for every derivative",
 )  # fmt: skip
+stop_gradient.identity = True

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from functad._core.interpret import python_function
-from functad._core.primitive import Call, Missing, Primitive
+from functad._core.primitive import Call, Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
@@ -279,6 +279,44 @@ def _pulled(
     return _Pulled(pruned(stage(step, [*fixed, *summed, *states, *rows, *stacked])), alive, tuple(in_alive), linear)
 
 
+def _by_dependence(program: Program, linear: Sequence[bool]) -> tuple[list[Equation], list[Equation], set[Var]]:
+    """Known equations, linear equations, linear variables; inner programs stay whole, their transpose rules see to them."""
+    variables = set(pick(program.inputs, linear))
+    known: list[Equation] = []
+    rest: list[Equation] = []
+    for e in program.equations:
+        depends = any(a in variables for a in e.inputs)
+        (rest if depends else known).append(e)
+        variables.update(e.outputs if depends else ())
+    return known, rest, variables
+
+
+def _transpose_unsplit(
+    transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], **params: Any
+) -> list[Any]:
+    """A scan that meets transposition without having been linearised: its known part is run first."""
+    body, constants, carry = params["body"], params["constants"], params["carry"]
+    flags = tuple(x is None for x in xs)
+    key = ("scan dependence", flags, constants, carry)
+    halves = memoised(body, key, lambda: _halves(_by_dependence, body, flags, constants, carry))
+    fixed, rest = parts(xs, constants)
+    extra = [] if halves.hoisted is None else inline(halves.hoisted.outside, pick(fixed, flags[:constants], False))
+    available = [*fixed, *extra, *rest]
+
+    def narrow(half: _Half) -> dict[str, Any]:
+        return {**params, "body": half.body, "constants": half.constants, "carry": half.carry}
+
+    known = scan(*[available[i] for i in halves.known.sources], **narrow(halves.known)) if halves.known.body.outputs else ()
+    kinds = [*types[:constants], *[x.type for x in extra], *types[constants:]]
+    kinds += [along_rows(kind, params["length"]) for kind in halves.stacked]
+    available += known[len(known) - len(halves.stacked) :]
+    sources = halves.linear.sources
+    given = [available[i] for i in sources], [kinds[i] for i in sources]
+    pulled = dict(zip(sources, _transpose(transform, pick(cts, halves.out_linear), *given, **narrow(halves.linear)), strict=True))
+    own = [*range(constants), *range(constants + len(extra), len(extra) + len(xs))]
+    return [pulled.get(i) if m else None for i, m in zip(own, flags, strict=True)]
+
+
 # ---- batching
 
 
@@ -371,7 +409,7 @@ scan: Primitive = Primitive(
     numpy=_numpy,
     infer=_infer,
     jvp=_jvp,
-    transpose=Missing("not linear: splitting makes scan_linear of it"),
+    transpose=_transpose_unsplit,
     batch=_batching(lambda: scan),
     kernel=Call("scan"),
     split=_split,

@@ -7,6 +7,7 @@ from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
 from functad._core.recorder import bind, stage
 from functad._primitives.kinds import zeros_like
+from functad._transforms.forms import recognised
 
 __all__ = ["jvp"]
 
@@ -20,7 +21,7 @@ def jvp(program: Program, active: Sequence[bool], want: Sequence[bool] = ()) -> 
     key = ("jvp", tuple(active), tuple(want))
     found = program.memo.get(key)
     if found is None:
-        found = program.memo[key] = _jvp(program, tuple(active), tuple(want))
+        found = program.memo[key] = _jvp(recognised(program), tuple(active), tuple(want))
     return found  # type: ignore[no-any-return]  # memo is untyped
 
 
