@@ -9,8 +9,7 @@ from functad._api.call import trace_call
 from functad._api.control import cond, scan
 from functad._api.derivatives import grad
 from functad._api.mapping import vmap
-from functad._api.products import jvp, vjp
-from functad._core.primitive import Missing
+from functad._api.products import jvp, linear_transpose, vjp
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
@@ -21,6 +20,7 @@ from functad._transforms.derivative import gradient, pullback
 from functad._transforms.jvp import jvp as push
 from functad._transforms.linearize import linearize
 from functad._transforms.vmap import vmap as batch
+from functad.errors import MissingRuleError
 
 
 def forward(f):
@@ -180,8 +180,9 @@ def test_nan_of_the_other_branch_stays_there(f):
     np.testing.assert_allclose(vmap(grad(f))(xs), expected, rtol=1e-14)
     np.testing.assert_allclose(vmap(forward(f))(xs), expected, rtol=1e-14)
     np.testing.assert_allclose(grad(lambda v: total(vmap(f)(v)))(xs), expected, rtol=1e-14)
-    np.testing.assert_allclose(vmap(grad(grad(f)))(xs), [grad(grad(f))(x) for x in xs], rtol=1e-13)
-    np.testing.assert_allclose(grad(lambda v: total(grad(lambda u: total(vmap(f)(u)))(v)))(xs), [grad(grad(f))(x) for x in xs], rtol=1e-13)
+    expected = np.array([grad(grad(f))(x) for x in xs])
+    np.testing.assert_allclose(vmap(grad(grad(f)))(xs), expected, rtol=1e-13)
+    np.testing.assert_allclose(grad(lambda v: total(grad(lambda u: total(vmap(f)(u)))(v)))(xs), expected, rtol=1e-13)
 
 
 def test_nan_of_the_other_branch_does_not_reach_what_all_lanes_share():
@@ -270,4 +271,11 @@ def test_infer():
         primitive.infer(flag, other, branches=Branches(same, same))
     with pytest.raises(ValueError, match="give"):
         primitive.infer(flag, kind, branches=Branches(same, wrong))
-    assert isinstance(primitive.transpose, Missing)
+
+
+def test_transposing_a_cond_that_is_linear():
+    f = lambda x: cond(True, lambda x: x * 3.0, lambda x: -x, x)
+    (pulled,) = linear_transpose(f, np.zeros(3))(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(pulled, [3.0, 6.0, 9.0])
+    with pytest.raises(MissingRuleError, match="sin"):
+        linear_transpose(lambda x: cond(True, np.sin, lambda x: x, x), 1.0)(1.0)

@@ -108,13 +108,9 @@ def test_a_common_condition_with_mapped_values():
     f = lambda x: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, 1.0))[1]
     xs = np.array([2.0, 3.0])
     np.testing.assert_allclose(vmap(f)(xs), xs**3)
-    loop = trace_call(vmap(f), (xs,), 1).program
-    (equation,) = [e for p in _calls(loop) for e in p.equations if e.op is primitive]
+    program = trace_call(vmap(f), (xs,), 1).program
+    (equation,) = [e for e in program.equations if e.op is primitive]
     assert [v.type.shape for v in equation.outputs] == [(), (2,)]  # the counter is not mapped
-
-
-def _calls(program):
-    return [program]
 
 
 def test_no_lanes():
