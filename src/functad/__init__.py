@@ -5,6 +5,7 @@ The names and signatures are JAX's, the vocabulary is NumPy's.  Importing functa
 
 import functad._numpy  # gives tracers their NumPy face  # noqa: F401
 from functad import errors, tree
+from functad._api.control import cond, scan, while_loop
 from functad._api.derivatives import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from functad._api.jit import jit, make_program, show_source
 from functad._api.mapping import vmap
@@ -18,6 +19,7 @@ __all__ = [
     "Program",
     "Tracer",
     "__version__",
+    "cond",
     "errors",
     "grad",
     "hessian",
@@ -30,10 +32,12 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "make_program",
+    "scan",
     "show_source",
     "stop_gradient",
     "tree",
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]

@@ -11,19 +11,13 @@ from typing import Any
 import numpy as np
 
 from functad import tree
-try:
-    from functad._compile.pipeline import Executable
-except ImportError:
-    from functad._api._standin import Executable
+from functad._compile.pipeline import Executable
 from functad._core.program import Program
 from functad._core.recorder import CURRENT, Door, inline, record, trace
 from functad._core.tracer import Tracer
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, known, unknown
-try:
-    from functad._numpy.methods import stack_objects
-except ImportError:
-    stack_objects = None
+from functad._numpy.objects import stack_objects
 from functad.errors import UnsupportedArgumentError
 
 __all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "run_program", "trace_call", "unflatten_call"]
