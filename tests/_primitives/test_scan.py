@@ -10,7 +10,7 @@ from functad._api.control import cond, scan
 from functad._api.derivatives import grad
 from functad._api.mapping import vmap
 from functad._api.products import jvp, linear_transpose
-from functad._core.program import Equation, Literal, Program
+from functad._core.program import Literal, Program
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
@@ -35,17 +35,19 @@ def first(f, x):
     return f(x + 1e-30j).imag / 1e-30
 
 
-def second(f, x, h=1e-2):
-    """Central differences of complex steps, extrapolated twice (Richardson)."""
-    d = [(first(f, x + s) - first(f, x - s)) / (2 * s) for s in (h, h / 2, h / 4)]
+def richardson(quotient, h):
+    """A difference quotient with an error in h**2, extrapolated twice."""
+    d = [quotient(s) for s in (h, h / 2, h / 4)]
     d = [(4 * b - a) / 3 for a, b in itertools.pairwise(d)]
     return (16 * d[1] - d[0]) / 15
 
 
-def third(f, x, h=2e-2):
-    d = [(first(f, x + s) - 2 * first(f, x) + first(f, x - s)) / s**2 for s in (h, h / 2, h / 4)]
-    d = [(4 * b - a) / 3 for a, b in itertools.pairwise(d)]
-    return (16 * d[1] - d[0]) / 15
+def second(f, x):
+    return richardson(lambda s: (first(f, x + s) - first(f, x - s)) / (2 * s), 1e-2)
+
+
+def third(f, x):
+    return richardson(lambda s: (first(f, x + s) - 2 * first(f, x) + first(f, x - s)) / s**2, 2e-2)
 
 
 # ---- the cases: with scan, and as a Python loop that also takes complex numbers
@@ -349,13 +351,10 @@ def test_the_transposed_loop_carries_no_zero():
 
 
 def test_the_number_of_loops_doubles_with_each_order():
-    g, counts = smooth, []
-    for _ in range(3):
+    g = smooth
+    for order in range(1, 4):
         g = grad(g)
-        counts.append(len(list(scans(pruned(trace_call(g, (0.4,), 1).program)))))
-    assert counts[0] <= 4
-    assert counts[1] <= 8
-    assert counts[2] <= 16
+        assert len(list(scans(pruned(trace_call(g, (0.4,), 1).program)))) <= 2 ** (order + 1)
 
 
 # ---- numpy evaluation, lengths, dtypes
@@ -457,5 +456,4 @@ def test_pruning_keeps_an_equation_that_is_all_read():
     params = {"body": body, "constants": 1, "carry": 1, "length": 2, "reverse": False}
     program = stage(lambda c, z: primitive(c, z, **params), [array_type((), np.float64)] * 2)
     (equation,) = pruned(program).equations
-    assert isinstance(equation, Equation)
     assert equation.params["constants"] == 0  # c is not read
