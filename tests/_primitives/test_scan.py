@@ -444,16 +444,5 @@ def test_transposing_a_scan_that_is_linear():
     z1, ys1 = f(a, 0 * xs)
     assert ga * a == pytest.approx(z1 * cz + ys1 @ cys, rel=1e-12)
     assert ga * a + gxs @ xs == pytest.approx(z * cz + ys @ cys, rel=1e-12)
-
-
-def test_transposing_a_scan_that_is_not_linear():
     with pytest.raises(MissingRuleError, match="sin"):
         linear_transpose(lambda x: scan(lambda z, _: (np.sin(z), None), x, length=2)[0], 1.0)(1.0)
-
-
-def test_pruning_keeps_an_equation_that_is_all_read():
-    body = stage(lambda c, z: [z], [array_type((), np.float64)] * 2)
-    params = {"body": body, "constants": 1, "carry": 1, "length": 2, "reverse": False}
-    program = stage(lambda c, z: primitive(c, z, **params), [array_type((), np.float64)] * 2)
-    (equation,) = pruned(program).equations
-    assert equation.params["constants"] == 0  # c is not read
