@@ -220,7 +220,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     begin: Any = 0 if stop is None else start
     end = start if stop is None else stop
     if not _traced([begin, end, step]):
-        return np.arange(begin, end, step, dtype, device=device, like=like)
+        original: Any = np.arange  # its overloads do not know that a step may be anything
+        return original(begin, end, step, dtype, device=device, like=like)
     if like is not None:
         refuse("arange", "like", like)
     span = (end - begin) / step
@@ -229,4 +230,5 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 
 
 def _whole(x: Any) -> int:
-    return int(math.ceil(x))
+    count: int = math.ceil(x)
+    return count
