@@ -24,7 +24,7 @@ __all__ = [
     "VerificationError",
 ]
 
-_HOME = os.path.dirname(os.path.abspath(__file__)) + os.sep
+HOME = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def user_line() -> str | None:
@@ -43,7 +43,7 @@ def user_line() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(_HOME) and not filename.startswith("<"):
+        if not filename.startswith(HOME) and not filename.startswith("<"):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]  # the last frame's f_back is None
     return None
@@ -56,6 +56,8 @@ class FunctadError(Exception):
     ----------
     message : str
         Cause, what was found, and the cure.
+    location : str, optional
+        `file:line` of the user's code; found from the running frames by default.
 
     Attributes
     ----------
@@ -68,8 +70,8 @@ class FunctadError(Exception):
     True
     """
 
-    def __init__(self, message: str) -> None:
-        self.location = user_line()
+    def __init__(self, message: str, location: str | None = None) -> None:
+        self.location = location or user_line()
         super().__init__(f"{message}\n  at {self.location}" if self.location else message)
 
 

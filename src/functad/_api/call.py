@@ -18,7 +18,8 @@ from functad._core.tracer import Tracer
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, known, unknown
 from functad._numpy.objects import stack_objects
-from functad.errors import UnsupportedArgumentError
+from functad._api.presenting import presentable
+from functad.errors import FunctadError, UnsupportedArgumentError
 
 __all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "run_program", "trace_call", "unflatten_call"]
 
@@ -125,7 +126,10 @@ def trace_call(
             for i, t in zip(positions, tracers, strict=True):
                 given[i] = t  # type: ignore[index]  # a list
         args, kwargs = unflatten_call(structure, given)
-        return _flatten_output(traced, function(*args, **kwargs))
+        try:
+            return _flatten_output(traced, function(*args, **kwargs))
+        except (FunctadError, TypeError, ValueError) as error:
+            raise presentable(error) from None
 
     traced.program, traced.captured, _ = trace(run, kinds, cells)
     traced.operands, traced.positions = operands, positions

@@ -161,9 +161,17 @@ def _conj(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | No
 def _reduce(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
     """Over axes of length 1: nothing is added up."""
     x = inputs[0]
-    if all([x.type.shape[i] == 1 for i in params["axes"]]):
-        return x if not params["axes"] else s.bind(shape.reshape, x, shape=kind.shape)
-    return None
+    if not all([x.type.shape[i] == 1 for i in params["axes"]]):
+        return None
+    return x if not params["axes"] else s.bind(shape.reshape, x, shape=kind.shape)
+
+
+def _reduce_sum(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    """The same; NumPy starts from 0.0, to which -0.0 is added."""
+    out = _reduce(s, inputs, params, kind)
+    if out is None or kind.dtype.kind not in "fc":
+        return out
+    return s.bind(elementwise.add, out, Literal(0, kind))
 
 
 def spread_alike(s: Simplifier, inputs: Inputs) -> tuple[list[Atom], Params] | None:
@@ -188,5 +196,5 @@ def spread_alike(s: Simplifier, inputs: Inputs) -> tuple[list[Atom], Params] | N
 RULES.update({
     "add": _add, "sub": _sub, "neg": _neg, "mul": _mul, "div": _div, "power_static": _power, "convert": _convert, "select": _select,
     "logical_not": _logical_not, "stop_gradient": _first, "gate": _second, "real": _part("real", 0), "imag": _part("imag", 1), "conj": _conj,
-    **{f"reduce_{name}": _reduce for name in ("sum", "prod", "max", "min", "all", "any")},
+    "reduce_sum": _reduce_sum, **{f"reduce_{name}": _reduce for name in ("prod", "max", "min", "all", "any")},
 })  # fmt: skip

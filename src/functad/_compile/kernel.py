@@ -33,7 +33,8 @@ from ..errors import KernelError
 
 __all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_symbol", "load_kernel"]
 
-DOUBT = -2  # a status that never leaves this room: Note [doubt] in mathlib's `intrinsics`
+ONLY_NUMBA = False  # for tests that compare the two compilers
+DOUBT = -2  # a status that never leaves this room: Note [doubt] in mathlib's `functions`
 _COMPILING = threading.RLock()
 _DISCARDED: list[object] = []  # engines whose kernels are gone, to be freed under the lock
 _KERNELS: weakref.WeakValueDictionary[str, Kernel] = (
@@ -94,7 +95,7 @@ class Kernel:
         return status if status != DOUBT else self.careful().run_at(address)
 
     def careful(self) -> Kernel:
-        """The kernel that calls libm where this one's formulas may be in doubt (Note [doubt] in mathlib's `intrinsics`)."""
+        """The kernel that calls libm where this one's formulas may be in doubt (Note [doubt] in mathlib's `functions`)."""
         with _COMPILING:
             if self._careful is None:
                 symbol = self.symbol + "_careful"
@@ -218,34 +219,48 @@ def _build(source: str, name: str, arguments: tuple[str, ...], symbol: str, wher
         tree = ast.parse(source, where.filename)
     except SyntaxError as error:
         raise where.error(error.lineno or 0, error.msg) from None
+    from . import machine_code
+    from .mathlib import blas, has_helper
+
     names = _global_names(tree)
-
-    from numba.core.errors import NumbaError
-
-    from . import lowering, machine_code
-    from .mathlib import blas, intrinsics, lookup
-
-    namespace: dict[str, Any] = {"__name__": "functad_kernels"}
-    if not careful and any(map(intrinsics.may_doubt, names)):
-        tree = ast.fix_missing_locations(_SettleReturns().visit(tree))
-        namespace["settle"] = intrinsics.settle()
     for used, line in names.items():
-        try:
-            namespace[used] = lookup(used, careful)
-        except KeyError:
-            if not hasattr(builtins, used):
-                raise where.error(line, f"there is no helper {used}") from None
-    exec(compile(tree, where.filename, "exec"), namespace)
+        if not has_helper(used) and not hasattr(builtins, used):
+            raise where.error(line, f"there is no helper {used}")
     try:
-        module = lowering.lower(namespace[name], arguments, symbol)
+        module = _lowered(tree, name, arguments, symbol, where, careful)
         blas.link(blas.symbols_used(set(names)))
         machine_code.check_symbols(module)
-    except NumbaError as error:
-        raise where.error_of_numba(str(error)) from None
     except machine_code.UnresolvedSymbolError as error:
         raise where.error(0, f"this system has no function {error}") from None
     machine_code.optimize(module)
     return machine_code.object_code(module)
+
+
+def _lowered(tree: ast.Module, name: str, arguments: tuple[str, ...], symbol: str, where: _Place, careful: bool) -> Any:
+    """The LLVM module: written directly if the source is plain enough for that, else by numba."""
+    from . import direct
+
+    if not ONLY_NUMBA:
+        try:
+            return direct.lower(tree, arguments, symbol, None if careful else DOUBT)
+        except direct.NotDirect:
+            pass
+    from numba.core.errors import NumbaError
+
+    from . import lowering
+    from .mathlib import functions, intrinsics, lookup
+
+    names = _global_names(tree)
+    namespace: dict[str, Any] = {"__name__": "functad_kernels"}
+    namespace |= {used: lookup(used, careful) for used in names if not hasattr(builtins, used)}
+    if not careful and any(map(functions.may_doubt, names)):
+        tree = ast.fix_missing_locations(_SettleReturns().visit(tree))
+        namespace["settle"] = intrinsics.settle()
+    exec(compile(tree, where.filename, "exec"), namespace)
+    try:
+        return lowering.lower(namespace[name], arguments, symbol)
+    except NumbaError as error:
+        raise where.error_of_numba(str(error)) from None
 
 
 class _SettleReturns(ast.NodeTransformer):

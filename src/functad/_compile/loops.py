@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["PULLED_CALLS", "Nest", "Scope", "UnsupportedKernelError"]
 
 _NAMES = re.compile(r"[a-z]\d+")
+_STEP = re.compile(r"^\(?([a-z]\d+) ([+-]) (\d+|[sh]\d+)\)?$")
 Index = tuple[str, ...]
 
 
@@ -62,7 +63,8 @@ class Nest:
         self.space = (product(loops.space),) if self.flat else loops.space
         self.base = Scope(None, None)
         self.level: dict[str, int] = {}  # name -> number of loops around it
-        self.indices: dict[str, str] = {}  # text of an index -> its local name
+        self.indices: dict[Any, str] = {}  # text of an index, or (loop index, what is added) -> its local name
+        self.moved: dict[str, tuple[str, dict[Any, int]]] = {}  # local name -> (loop index, what is added, how often)
         self.own = tuple([f"i{k}" for k in range(len(self.space))])
         self.before = block.block()  # what comes before everything: reductions fill their results
         self.blocks: list[Block] = []  # by level, before the next loop
@@ -149,12 +151,25 @@ class Nest:
         """A local name for an index; index arithmetic is safe anywhere."""
         if text.isalnum():
             return text
-        found = self.indices.get(text)
+        key: Any = text
+        step = _STEP.match(text)
+        if step is not None and step[1] in self.level:  # i0 - 1 + 1 is i0: what one step computes the next may look up
+            base, moves = self.moved.get(step[1], (step[1], {}))
+            by, sign = (1, int(step[3])) if step[3].isdigit() else (step[3], 1)
+            moves = dict(moves)
+            moves[by] = moves.get(by, 0) + (sign if step[2] == "+" else -sign)
+            moves = {k: n for k, n in moves.items() if n}
+            if not moves:
+                return base
+            key = (base, frozenset(moves.items()))
+        found = self.indices.get(key)
         if found is None:
             level = self.level_of(text)
-            found = self.indices[text] = self.names.fresh("j")
+            found = self.indices[key] = self.names.fresh("j")
             self.level[found] = level
-            self.blocks[level].line(f"{found} = {text}")
+            if key is not text:
+                self.moved[found] = (base, moves)
+            self.blocks[level].line(f"{found} = {text[1:-1] if text[0] == '(' and text.count('(') == 1 else text}")
         return found
 
     def is_plain(self, v: Var, at: Index) -> bool:

@@ -44,7 +44,7 @@ class Door:
 class Node:
     """A state of the recorder: what the last edge added, and where edges lead from here."""
 
-    __slots__ = ("container", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs")
+    __slots__ = ("container", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs", "ranges")
 
     def __init__(self, parent: "Node | None") -> None:
         self.parent = parent
@@ -56,6 +56,7 @@ class Node:
         self.container: Callable[..., Any] | None = None  # makes a tuple of outputs what NumPy returns (a named tuple, a list)
         self.guard: tuple[Atom, Any] | None = None  # this edge is an answer given to the user's `if`
         self.programs: dict[Hashable, Program] = {}
+        self.ranges: tuple[tuple[int, int, int], ...] = ()  # (operand, lowest, highest) of literals that are cast to a narrow integer dtype
 
     def evaluate(self, values: Sequence[Any]) -> Any:
         """Run this step alone, on the values of its operands."""
@@ -102,6 +103,7 @@ class Builder:
         self.arguments: list[Any] = []  # values of the captured: outer tracers, arrays, scalars
         self.captured: dict[Atom, Var] = {}  # outer atom -> our input
         self.equations: list[Equation] = []
+        self.ranges: list[tuple[Atom, int, int]] = []  # whole numbers that must fit a dtype: (atom, lowest, highest)
         self.structural: dict[Var, Equation] = {}  # variables with structural zeros, and what made them (plain builders only)
         self.large: list[tuple[np.ndarray[Any, Any], Any]] = []  # held by reference, with the fingerprint at capture
         self.views: set[Atom] = set()  # what shares memory with another traced array in NumPy: in-place operators refuse it
@@ -302,6 +304,9 @@ def unary(door: Door, a: Tracer, key: Hashable = None) -> Any:
 
 
 def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Sequence[Any]) -> Any:
+    for position, low, high in node.ranges:  # a literal's value is not in the key, so each call is checked
+        if type(operands[position]) is int and not low <= operands[position] <= high:
+            raise OverflowError(f"Python integer {operands[position]} out of bounds for the integers from {low} to {high} that it meets")
     for i in node.fresh:
         x = operands[i]
         if type(x) is Tracer:
@@ -333,6 +338,7 @@ def _expand(
     node = Node(builder.node)
     node.equations, node.operands = tuple(inner.equations), operands
     node.fresh = tuple(i for i, k in enumerate(keys) if isinstance(k, ArrayType))
+    node.ranges = tuple((operands.index(a), low, high) for a, low, high in inner.ranges if a in operands)
     if isinstance(out, (tuple, list)):
         node.outputs = tuple(atom_of(x, inner) for x in out)
         if type(out) is not tuple:

@@ -20,3 +20,4 @@ from functad._numpy import skipping as skipping
 from functad._numpy import interpolate as interpolate
 from functad._numpy import objects as objects
 from functad._numpy import methods as methods
+from functad._numpy import ufunc_methods as ufunc_methods

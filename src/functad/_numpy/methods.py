@@ -16,14 +16,14 @@ from functad._core.tracer import Tracer, install, make
 from functad._core.values import force
 from functad._numpy.creating import as_type
 from functad._numpy.dispatch import DOORS, mark_views
-from functad._numpy.objects import ELEMENTS, object_array
+from functad._numpy.objects import ELEMENTS, object_array, stack_objects
 from functad._numpy.promote import operand
 from functad._numpy.shaping import reshaped, unstacked
 from functad._numpy.sorting import sorted_along
 from functad._primitives import sort as order
 from functad.errors import ConversionError, FunctadError, MutationError
 
-__all__: list[str] = []
+__all__ = ["stack_objects"]
 
 # ---- attributes
 

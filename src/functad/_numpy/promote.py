@@ -69,6 +69,9 @@ def cast(x: Any, dtype: Any) -> Tracer | Literal:
     if isinstance(x, Literal):
         value = x.type.dtype.type(x.value)
         return Literal(np.asarray(value).astype(dtype)[()], array_type(x.type.shape, dtype))
+    if x.type.weak and x.type.dtype.kind == "i" and dtype.kind in "iu":
+        info = np.iinfo(dtype)  # NumPy refuses a Python integer that does not fit
+        x.builder.ranges.append((x.atom, int(info.min), int(info.max)))
     return convert(x, dtype=dtype)  # type: ignore[no-any-return]  # a primitive returns tracers
 
 

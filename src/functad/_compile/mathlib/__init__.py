@@ -2,7 +2,7 @@
 
 What lives here: vector mathematics without branches (`exponential`, `logarithm`, `trigonometric`, `special`), NumPy's
 arithmetic (`arithmetic`, `complex_numbers`), BLAS (`blas`), the table of them all (`table`), and how they reach LLVM
-(`values`, `intrinsics`).
+(`values`, `functions`, `intrinsics`).
 What it may assume: numba and llvmlite may be imported, since nothing here runs before the first compile; this file
 imports neither.
 What it promises: right values (a few units in the last place, checked against mpmath) for zeros, subnormals,
@@ -31,7 +31,7 @@ _LIMITS = {"inf": float("inf"), "nan": float("nan")}
 
 
 def lookup(name: str, careful: bool = False) -> Any:
-    """What `name` means in a kernel's source; `careful` as in Note [doubt] of `intrinsics`.
+    """What `name` means in a kernel's source; `careful` as in Note [doubt] of `functions`.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from llvmlite import ir
 from . import arithmetic, exponential, inverse, logarithm, trigonometric
 from .values import Value, absolute, copysign, external, fma, llvm_intrinsic, llvm_type, select
 
-Doubtful = tuple[Value, Value]  # a value, and where it is no answer: Note [doubt] in `intrinsics`
+Doubtful = tuple[Value, Value]  # a value, and where it is no answer: Note [doubt] in `functions`
 
 
 @dataclass(frozen=True)

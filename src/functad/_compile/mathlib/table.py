@@ -33,7 +33,7 @@ class Helper:
     portable: Body | None = None  # without a fused multiply-add; None: the body does not use it
     result: str | None = None  # the result's kind where it differs from the arguments'
     arguments: str | None = None  # the arguments' kind where it differs from the name's
-    doubtful: bool = False  # `body` also says where it has no answer: Note [doubt] in `intrinsics`
+    doubtful: bool = False  # `body` also says where it has no answer: Note [doubt] in `functions`
 
     @property
     def full_name(self) -> str:

@@ -2,7 +2,7 @@
 
 Reduction: x = n pi/2 + r, pi/2 in three floats (159 bits), each product by fma, the last difference with what it
 dropped.  That is right to |x| = 5e14, where n no longer fits a float's rounding.  Beyond, the value is NaN and the
-second result says so: see Note [doubt] in `intrinsics`.
+second result says so: see Note [doubt] in `functions`.
 Polynomials: Sun's fdlibm k_sin.c and k_cos.c.
 """
 

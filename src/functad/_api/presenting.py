@@ -1,0 +1,51 @@
+"""Errors as the user meets them: NumPy's complaints about traced values translated, internal frames taken out of the traceback."""
+
+from types import TracebackType
+
+from functad.errors import HOME, FunctadError, MutationError, UnsupportedFunctionError
+
+__all__ = ["presentable"]
+
+
+def presentable(error: Exception) -> Exception:
+    """The error to raise instead: ours, and ending at the user's own line."""
+    translated = error if isinstance(error, FunctadError) else _translated(error)
+    if translated is None:
+        return error
+    return translated.with_traceback(_without_internal(error.__traceback__))
+
+
+def _translated(error: Exception) -> FunctadError | None:
+    """NumPy cannot know what a traced value is; what it says of one is said better."""
+    text = str(error)
+    location = _last_line(error.__traceback__)
+    if "setting an array element with a sequence" in text:
+        cure = "collect the parts and use np.stack or np.concatenate, start from np.zeros_like(x), or use functad.numpy"
+        return MutationError(f"a traced value was written into a plain NumPy array, which cannot hold it: {cure}", location)
+    if "loop of ufunc does not support argument" in text or "ufunc" in text and "not supported for the input types" in text:
+        cure = "NumPy saw an array of Python objects there: build the array with np.stack, or use functad.numpy"
+        return UnsupportedFunctionError(f"a function that has no rule for traced values was given some ({text}); {cure}", location)
+    return None
+
+
+def _last_line(traceback: TracebackType | None) -> str | None:
+    found = None
+    while traceback is not None:
+        filename = traceback.tb_frame.f_code.co_filename
+        if not filename.startswith((HOME, "<")):
+            found = f"{filename}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return found
+
+
+def _without_internal(traceback: TracebackType | None) -> TracebackType | None:
+    """The same chain without functad's own frames, so that the last line shown is the user's."""
+    kept = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(HOME):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    chain: TracebackType | None = None
+    for t in reversed(kept):
+        chain = TracebackType(chain, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return chain
