@@ -50,9 +50,7 @@ _filled_like(np.empty_like, 0)  # uninitialised in NumPy: zero is one of the val
 
 
 @implements(np.full_like, numeric=("a", "fill_value"), structural=("shape",))
-def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
     kind = _like(a, dtype, shape)
     return broadcast_to(cast(fill_value, kind.dtype), kind.shape)
 
@@ -104,9 +102,7 @@ def linspace(
 
 
 @implements(np.logspace, numeric=("start", "stop", "base"), structural=("num", "axis"))
-def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
-) -> Any:
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
     if operand(base).type.ndim:
         refuse("logspace", "base", base, "give one number")
     out = apply_ufunc(np.power, base, _between(start, stop, num, endpoint, None, axis)[0])

@@ -26,9 +26,7 @@ from functad._primitives.index import gather, nonzero
 __all__ = ["basic", "count_true", "gathered_along", "getitem", "mask_places", "non_negative", "normalised", "plain_axis"]
 
 INT = np.dtype(np.int64)
-_WRONG_KIND = (
-    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
-)
+_WRONG_KIND = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
 _FULL = (slice, None, None, None)
 
 # ---- basic indexing
@@ -341,5 +339,3 @@ def gathered_along(x: Any, index: Any, axis: int) -> Any:
 def plain_axis(axis: Any, ndim: int) -> int:
     """A non-negative axis."""
     return int(normalize_axis_index(operator.index(axis), ndim))
-
-

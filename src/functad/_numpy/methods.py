@@ -258,9 +258,7 @@ def _in_place(name: str, symbol: str, ufunc: np.ufunc) -> None:
             raise ValueError(f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast shape {new.shape}")
         if new.dtype != self.dtype:
             if not np.can_cast(new.dtype, self.dtype, "same_kind"):
-                raise TypeError(
-                    f"Cannot cast ufunc '{ufunc.__name__}' output from {new.dtype!r} to {self.dtype!r} with casting rule 'same_kind'"
-                )
+                raise TypeError(f"Cannot cast ufunc '{ufunc.__name__}' output from {new.dtype!r} to {self.dtype!r} with casting rule 'same_kind'")
             new = new.astype(self.dtype)
         return _repoint(self, new, f"`x {symbol} y`", f"x = x {symbol[:-1]} y")
 

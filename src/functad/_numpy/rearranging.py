@@ -292,5 +292,3 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if axis is None:
         x, axis = with_shape(x, (x.type.size,)), 0
     return static_take(x, np.flatnonzero(np.asarray(condition)).tolist(), normalize_axis_index(axis, x.type.ndim))
-
-

@@ -143,9 +143,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     return mean_of(a, axis, keepdims, where, dtype)
 
 
-def _variance(
-    name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
-) -> Any:
+def _variance(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any) -> Any:
     no_out(name, out)
     if correction is not NO_VALUE:
         if ddof != 0:

@@ -39,7 +39,10 @@ def part(x: Any, axis: int, start: int, size: int, step: int = 1) -> Any:
     if isinstance(x, Literal):
         return Literal(x.value, array_type(sizes, x.type.dtype))
     return s.slice_(
-        x, start=tuple(start if i == axis else 0 for i in range(len(shape))), size=sizes, step=tuple(step if i == axis else 1 for i in range(len(shape)))
+        x,
+        start=tuple(start if i == axis else 0 for i in range(len(shape))),
+        size=sizes,
+        step=tuple(step if i == axis else 1 for i in range(len(shape))),
     )
 
 

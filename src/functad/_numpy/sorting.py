@@ -180,7 +180,7 @@ def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
         return searchsorted(bins, x, "left" if right else "right")
     edges = np.asarray(bins)
     if len(edges) > 1 and edges[0] > edges[-1]:
-        return len(edges) - searchsorted(np.ascontiguousarray(edges[::-1]), x, "right" if right else "left")
+        return len(edges) - searchsorted(np.ascontiguousarray(edges[::-1]), x, "left" if right else "right")
     return searchsorted(edges, x, "left" if right else "right")
 
 
@@ -198,5 +198,3 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     column, row = promote(with_shape(x, (*x.type.shape, 1)), table)
     found = reduce_any(logic.equal(column, row), axes=(x.type.ndim,))
     return logic.logical_not(found) if invert else found
-
-
