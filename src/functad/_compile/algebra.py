@@ -86,8 +86,8 @@ def _div(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | Non
         return None
     if _is(y, 1):
         return x
-    if isinstance(y, Literal) and math.isfinite(y.value) and y.value and abs(math.frexp(y.value)[0]) == 0.5 and 2.0**-100 < abs(y.value) < 2.0**100:
-        return s.bind(elementwise.mul, x, Literal(1 / y.value, y.type))  # a power of two
+    if isinstance(y, Literal) and y.value in (2, -2, 0.5, -0.5):  # not all powers of two: a mean over 512 must be like one over 500
+        return s.bind(elementwise.mul, x, Literal(1 / y.value, y.type))
     if _is(x, 1):
         return s.bind(elementwise.reciprocal, y)
     return None

@@ -12,7 +12,7 @@ from typing import Any
 from functad._compile.accesses import Block, Buffer, Names, Scalar, Storage
 from functad._compile.loops import Nest, UnsupportedKernelError, note_of
 from functad._compile.schedule import Loops, Plan, schedule
-from functad._compile.sizes import CODES, Sizes, code_of, literal_text
+from functad._compile.sizes import CODES, Sizes, code_of
 from functad._core.primitive import Call
 from functad._core.program import Atom, Equation, Literal, Program, Var
 
@@ -107,7 +107,7 @@ class Frame:
 
     def spilled(self, a: Atom, block: Block) -> Buffer:
         """The buffer of an atom; a local variable or a literal is written to memory first."""
-        found = Scalar(literal_text(a), code_of(a)) if isinstance(a, Literal) else self.find(a)
+        found = Scalar(self.sizes.literal(a), code_of(a)) if isinstance(a, Literal) else self.find(a)
         if isinstance(found, Buffer):
             return found
         assert found is not None
@@ -166,9 +166,13 @@ def kernel_text(program: Program, sizes: Sizes) -> KernelText:
             name = frame.names.fresh("a")
             top.line(f"{name} = {b.load('0')}")
             given[i] = Scalar(name, b.code)
+    for i in range(len(sizes.numbers)):
+        top.line(f"r{i} = x{len(inputs)}[{i}]")
     frame.write(given, outputs, body)
     body.line("return 0")
     work = [Buffer(f"w{i}", code, shape) for i, (code, shape) in enumerate(scratch)]
+    if sizes.numbers:
+        inputs.append(Buffer(f"x{len(inputs)}", "f8", (str(len(sizes.numbers)),)))
     pointers = [*inputs, *outputs, *work]
     lines = [f"def kernel({', '.join([b.name for b in inputs] + sizes.names + [b.name for b in (*outputs, *work)])}):"]
     lines += [f"    # {b.name}: {b.code}[{', '.join(b.shape)}]" for b in pointers]

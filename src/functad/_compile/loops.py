@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from functad._compile.accesses import Block, Buffer, Scalar, cast, product
 from functad._compile.folds import Folding
 from functad._compile.schedule import Loops, Store, probe
-from functad._compile.sizes import code_of, literal_text
+from functad._compile.sizes import code_of
 from functad._core.primitive import Call, Expression, View
 from functad._core.program import Atom, Equation, Literal, Var
 
@@ -202,7 +202,7 @@ class Nest:
     def value(self, a: Atom, at: Index, scope: Scope) -> str:
         """Text of an element of an atom."""
         if isinstance(a, Literal):
-            return literal_text(a)
+            return self.sizes.literal(a)
         found = scope.find((a, at))
         if found is not None:
             return found
@@ -274,7 +274,7 @@ class Nest:
     def _piece(self, e: Equation, piece: Any, scope: Scope) -> str:
         _, which, texts = piece
         if which is None:
-            return literal_text(Literal(0, e.outputs[0].type))
+            return self.sizes.literal(Literal(0, e.outputs[0].type))
         return self.value(e.inputs[which], tuple([self.index(t) for t in texts]), scope)
 
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from functad._compile.accesses import Block, Buffer, Scalar, Storage
 from functad._compile.along import copy
 from functad._compile.emit import ROUTINES, Frame, fill, note_of
-from functad._compile.sizes import code_of, literal_text
+from functad._compile.sizes import code_of
 from functad._core.program import Atom, Equation, Literal, Program, Var
 
 
 def _given(frame: Frame, a: Atom) -> Storage:
     """Where an operand is; a literal is its own text, whatever its shape."""
     if isinstance(a, Literal):
-        return Scalar(literal_text(a), code_of(a))
+        return Scalar(frame.sizes.literal(a), code_of(a))
     found = frame.find(a)
     assert found is not None
     return found

@@ -96,9 +96,13 @@ def _segment_caller(program: Program, bound: Mapping[int, Any], fallback: Callab
     recipe.ready = True
     values = dict(zip(sizes.names, sizes.values, strict=True)) | {"0": 0, "1": 1}
     inputs = _slots(program, exact=fallback is not None)
+    bound = dict(bound)
+    if sizes.numbers:
+        bound[len(inputs)] = np.array(sizes.numbers)
+        inputs.append(Slot(np.dtype(np.float64), (len(sizes.numbers),)))
     outputs = [Slot(a.type.dtype, a.type.shape, not a.type.shape) for a in program.outputs]
     scratch = [Slot(_DTYPES[code], tuple([values[n] for n in shape])) for code, shape in text.scratch]
-    return make_caller(kernel, inputs, sizes.values, outputs, scratch, fallback, dict(bound), kernel_cost(program) > RELEASE_GIL)
+    return make_caller(kernel, inputs, sizes.values, outputs, scratch, fallback, bound, kernel_cost(program) > RELEASE_GIL)
 
 
 def _slots(program: Program, exact: bool) -> list[Slot]:

@@ -27,6 +27,8 @@ CODES: dict[Any, str] = {
 }  # fmt: skip
 
 _SIZE_PARAMS = frozenset({"shape", "size", "length"})
+# Floats that may be in a key; as text, since -0.0 equals 0.0 and NaN nothing.
+_COMMON = {repr(x): repr(x) for x in (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, float("inf"), float("-inf"), float("nan"))}
 _HOLE_PARAMS = frozenset({"start", "step", "low", "high", "inner"})
 
 # Call kind -> choice that depends on the exact sizes and therefore belongs to the key (a large product calls BLAS, a small one is a loop).
@@ -41,7 +43,7 @@ def code_of(atom: Any) -> str:
 class Sizes:
     """Symbols of one program's sizes and their values."""
 
-    __slots__ = ("holes", "names", "params", "shapes", "sizes", "values")
+    __slots__ = ("holes", "literals", "names", "numbers", "shapes", "sizes", "values")
 
     def __init__(self) -> None:
         self.names: list[str] = []  # kernel arguments, in order of first appearance
@@ -49,7 +51,8 @@ class Sizes:
         self.sizes: dict[int, str] = {0: "0", 1: "1"}
         self.holes: dict[int, str] = {0: "0", 1: "1"}
         self.shapes: dict[tuple[int, ...], tuple[str, ...]] = {(): ()}
-        self.params: dict[int, dict[str, Any]] = {}  # id of an equation -> its params as text
+        self.numbers: list[float] = []  # values of literals, an array that the kernel reads
+        self.literals: dict[str, str] = {}  # a float as text -> how it is spelt
 
     def _new(self, pool: dict[int, str], letter: str, n: int) -> str:
         name = pool[n] = f"{letter}{len(pool) - 2}"
@@ -80,6 +83,34 @@ class Sizes:
             return tuple([self.hole(n) for n in value]) if type(value) is tuple else self.hole(value)
         return value
 
+    def literal(self, a: Literal) -> str:
+        """Text of a literal, with its dtype: an untyped one would silently be float64 (415 of 1000 float32 values differed, seven times slower).
+
+        A number that may come from a size (the 1000 of a mean) must not be in the key: all but the commonest are read from memory.
+        """
+        code, value = code_of(a), a.value
+        if code == "b1":
+            return "True" if value else "False"
+        if code[0] == "c":
+            return f"{code}(complex({self._float(value.real)}, {self._float(value.imag)}))"
+        if code[0] == "f":
+            return f"{code}({self._float(value)})"
+        if -2 <= value <= 2 or value >= 2**63:
+            return f"{code}({value})"
+        return f"{code}({self.hole(value)})"
+
+    def _float(self, x: float) -> str:
+        key = repr(x)
+        found = self.literals.get(key)
+        if found is None:
+            if key in _COMMON:
+                found = _COMMON[key]
+            else:
+                found = f"r{len(self.numbers)}"
+                self.numbers.append(x)
+            self.literals[key] = found
+        return found
+
 
 def read(program: Program) -> tuple[Hashable, Sizes]:
     """(key of the program's kernel, its sizes)."""
@@ -96,7 +127,7 @@ def _read(program: Program, sizes: Sizes) -> Hashable:
         return (v.type.dtype.char, shape(v.type.shape))
 
     def atom(a: Atom) -> Hashable:
-        return numbers[a] if isinstance(a, Var) else (repr(a.value), a.type.dtype.char, shape(a.type.shape))
+        return numbers[a] if isinstance(a, Var) else (sizes.literal(a), shape(a.type.shape))
 
     parts: list[Hashable] = [tuple([bind(v) for v in program.inputs])]
     for e in program.equations:
@@ -116,21 +147,3 @@ def _param_key(name: str, value: Any, sizes: Sizes) -> Hashable:
         return tuple([_read(p, sizes) for p in value])
     text = sizes.param(name, value)
     return (type(text).__name__, repr(text)) if isinstance(text, float) else text
-
-
-def literal_text(a: Literal) -> str:
-    """A number that carries its dtype: an untyped one would silently be float64 (415 of 1000 float32 values differed, and seven times slower)."""
-    code, value = code_of(a), a.value
-    if code == "b1":
-        return "True" if value else "False"
-    if code[0] == "c":
-        return f"{code}(complex({_real(value.real)}, {_real(value.imag)}))"
-    return f"{code}({_real(value) if code[0] == 'f' else value})"
-
-
-def _real(x: float) -> str:
-    if x != x:
-        return "nan"
-    if x in (float("inf"), float("-inf")):
-        return "inf" if x > 0 else "-inf"
-    return repr(x)
