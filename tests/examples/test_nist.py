@@ -83,6 +83,15 @@ def test_newton_with_functads_hessian(name):
     assert digits(unit * found.x, data.certified).min() >= 7
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_compiled_derivatives_equal_the_evaluated_ones(name):
+    data = load(name)
+    start = data.starts[1]
+    for transform, function in ((fd.jacobian, data.residual), (fd.grad, data.cost), (fd.hessian, data.cost)):
+        evaluated, compiled = transform(function)(start), fd.jit(transform(function))(start)
+        np.testing.assert_allclose(compiled, evaluated, rtol=1e-8, atol=1e-11 * np.max(np.abs(evaluated)))
+
+
 def test_a_compiled_jacobian_fits_as_well():
     data = load("Thurber")
     found = fit(data.model, data.x, data.y, data.starts[1], lambda f: fd.jit(fd.jacobian(f)))
