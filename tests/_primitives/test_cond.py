@@ -10,12 +10,12 @@ from functad._api.control import cond, scan
 from functad._api.derivatives import grad
 from functad._api.mapping import vmap
 from functad._api.products import jvp, linear_transpose, vjp
+from functad._core.program import without_dead
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
 from functad._primitives.cond import Branches, cond_linear
 from functad._primitives.cond import cond as primitive
-from functad._primitives.inner_programs import pruned
 from functad._transforms.derivative import gradient, pullback
 from functad._transforms.jvp import jvp as push
 from functad._transforms.linearize import linearize
@@ -205,7 +205,7 @@ def programs(f, x):
     derived = [program, push(program, active)[0], halves.forward, halves.linear, pullback(halves), gradient(program, active)]
     derived += [batch(p, (True,) * len(p.inputs), 2)[0] for p in derived[:5]]
     derived += [batch(p, [i == len(p.inputs) - 1 for i in range(len(p.inputs))], 2)[0] for p in derived[:5]]
-    return [verify(q) for p in derived for q in (p, pruned(p))]
+    return [verify(q) for p in derived for q in (p, without_dead(p))]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -228,7 +228,7 @@ def test_dead_outputs_and_operands_go():
     def f(x, y):
         return cond(x > 0, lambda x, y: (np.sin(x), np.exp(y)), lambda x, y: (x, y), x, y)[0]
 
-    (equation,) = [e for e in pruned(trace_call(f, (0.5, 1.0), 2).program).equations if e.op is primitive]
+    (equation,) = [e for e in without_dead(trace_call(f, (0.5, 1.0), 2).program).equations if e.op is primitive]
     assert len(equation.outputs) == 1
     assert len(equation.inputs) == 2
     assert [e.op.name for e in equation.params["branches"].when_true.equations] == ["sin"]

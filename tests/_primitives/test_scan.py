@@ -10,11 +10,10 @@ from functad._api.control import cond, scan
 from functad._api.derivatives import grad
 from functad._api.mapping import vmap
 from functad._api.products import jvp, linear_transpose
-from functad._core.program import Literal, Program
+from functad._core.program import Literal, Program, without_dead
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
-from functad._primitives.inner_programs import pruned
 from functad._primitives.scan import scan as primitive
 from functad._primitives.scan import scan_linear
 from functad._transforms.derivative import gradient, pullback
@@ -241,7 +240,7 @@ def programs(f, *args):
     halves = linearize(program, active)
     derived = [program, push(program, active)[0], halves.forward, halves.linear, pullback(halves), gradient(program, active)]
     derived += [batch(p, (True,) * len(p.inputs), 2)[0] for p in derived[:5]]
-    derived += [pruned(p) for p in derived]
+    derived += [without_dead(p) for p in derived]
     return [verify(p) for p in derived]
 
 
@@ -331,7 +330,7 @@ def test_dead_carries_and_outputs_go():
         (z, _), _ = scan(lambda c, w: ((c[0] * w, c[1] + np.exp(c[0])), (c[0], np.tan(c[1]))), (a, 0.0), WEIGHTS)
         return z
 
-    program = pruned(trace_call(f, (0.4,), 1).program)
+    program = without_dead(trace_call(f, (0.4,), 1).program)
     (loop,) = scans(program)
     assert loop.params["carry"] == 1
     assert len(loop.outputs) == 1
@@ -354,7 +353,7 @@ def test_the_number_of_loops_doubles_with_each_order():
     g = smooth
     for order in range(1, 4):
         g = grad(g)
-        assert len(list(scans(pruned(trace_call(g, (0.4,), 1).program)))) <= 2 ** (order + 1)
+        assert len(list(scans(without_dead(trace_call(g, (0.4,), 1).program)))) <= 2 ** (order + 1)
 
 
 # ---- numpy evaluation, lengths, dtypes

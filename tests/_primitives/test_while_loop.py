@@ -10,10 +10,10 @@ from functad._api.control import scan, while_loop
 from functad._api.derivatives import grad
 from functad._api.mapping import vmap
 from functad._api.products import jvp
+from functad._core.program import without_dead
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
-from functad._primitives.inner_programs import pruned
 from functad._primitives.while_loop import while_loop as primitive
 from functad._transforms.jvp import jvp as push
 from functad._transforms.vmap import vmap as batch
@@ -158,14 +158,14 @@ def test_programs_are_valid(name):
     pushed = verify(push(program, active)[0])
     twice = verify(push(pushed, (True,) * len(pushed.inputs))[0])
     for p in (program, pushed, twice):
-        verify(pruned(p))
+        verify(without_dead(p))
         for mask in itertools.islice(itertools.product((True, False), repeat=len(p.inputs)), 1, 6):
             verify(batch(p, mask, 2)[0])
 
 
 def test_dead_carries_go():
     f = lambda a: while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] + a, c[1] * np.exp(c[0]), c[2] + 1.0), (0.0, 1.0, 0.0))[2]
-    (equation,) = [e for e in pruned(trace_call(f, (0.7,), 1).program).equations if e.op is primitive]
+    (equation,) = [e for e in without_dead(trace_call(f, (0.7,), 1).program).equations if e.op is primitive]
     assert len(equation.outputs) == 2
     assert [e.op.name for e in equation.params["body"].equations] == ["add", "add"]
 

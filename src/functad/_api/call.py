@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from functad import tree
+from functad._api.presenting import presentable
 from functad._compile.pipeline import Executable
 from functad._core.program import Program
 from functad._core.recorder import CURRENT, Door, inline, record, trace
@@ -18,7 +19,6 @@ from functad._core.tracer import Tracer
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, known, unknown
 from functad._numpy.objects import stack_objects
-from functad._api.presenting import presentable
 from functad.errors import FunctadError, UnsupportedArgumentError
 
 __all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "run_program", "trace_call", "unflatten_call"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from functad import tree
 from functad._api.call import executable, leaf_type
-from functad._core.program import Program
+from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, record, stage, trace, unary
 from functad._core.tracer import Tracer
 from functad._core.types import ArrayType, array_type
@@ -21,7 +21,7 @@ from functad._core.values import unknown
 from functad._numpy.promote import as_bool, cast
 from functad._primitives.cond import Branches, united
 from functad._primitives.cond import cond as cond_primitive
-from functad._primitives.inner_programs import memoised, parts, pruned
+from functad._primitives.inner_programs import memoised, parts
 from functad._primitives.scan import hoisted_scan
 from functad._primitives.while_loop import while_loop as while_primitive
 from functad.errors import ShapeMismatchError, TreeMismatchError, UnsupportedArgumentError
@@ -163,7 +163,7 @@ def _fixed_point(what: str, start: _Leaves, step: Callable[[Sequence[ArrayType]]
 
 
 def _tidy(program: Program) -> Program:
-    return memoised(program, "pruned", lambda: pruned(program))
+    return memoised(program, "pruned", lambda: without_dead(program))
 
 
 # ---- scan

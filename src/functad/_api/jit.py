@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from functad import tree
 from functad._api.call import Structure, Traced, executable, flatten_call, leaf_type, run_program, trace_call, unflatten_output
 from functad._api.transformed import Transformed
 from functad._core.interpret import compile_source

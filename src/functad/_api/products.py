@@ -15,7 +15,8 @@ from functad._core.types import ArrayType
 from functad._primitives.logic import stop_gradient as stop
 from functad._transforms import derivative
 from functad._transforms.jvp import jvp as jvp_program
-from functad._transforms.linearize import Linearized, linearize as linearize_program
+from functad._transforms.linearize import Linearized
+from functad._transforms.linearize import linearize as linearize_program
 from functad._transforms.transpose import transpose as transpose_program
 from functad.errors import MissingRuleError, ShapeMismatchError, TreeMismatchError, UnsupportedArgumentError
 

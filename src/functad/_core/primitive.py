@@ -105,6 +105,7 @@ class Primitive:
     # Structural zeros, see Note [structural zeros] in _primitives.linear:
     structural: Callable[..., bool] | None = None  # (equation, variables known to have some) -> whether the output has some
     inward: Callable[..., Any] | None = None  # (op, inputs, p, **params) -> op(output, p), moved inside
+    prune: Callable[..., Any] | None = None  # (equation, which outputs are read) -> the equation narrowed to them, for inner programs
     note: str = ""
 
     def __post_init__(self) -> None:

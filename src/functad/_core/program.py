@@ -101,11 +101,17 @@ class Program:
 
 
 def without_dead(program: Program) -> Program:
-    """The same inputs and outputs without the equations that no output needs."""
+    """The same inputs and outputs without the equations that no output needs; inner programs are narrowed to what is read of them."""
     live: set[Any] = {a for a in program.outputs if isinstance(a, Var)}
     kept: list[Equation] = []
-    for equation in reversed(program.equations):
-        if not live.isdisjoint(equation.outputs):
-            kept.append(equation)
-            live.update(a for a in equation.inputs if isinstance(a, Var))
-    return program if len(kept) == len(program.equations) else Program(program.inputs, reversed(kept), program.outputs)
+    changed = False
+    for e in reversed(program.equations):
+        if live.isdisjoint(e.outputs):
+            changed = True
+            continue
+        if e.op.prune is not None:
+            narrow = e.op.prune(e, [v in live for v in e.outputs])
+            changed, e = changed or narrow is not e, narrow
+        kept.append(e)
+        live.update(a for a in e.inputs if isinstance(a, Var))
+    return Program(program.inputs, reversed(kept), program.outputs) if changed else program

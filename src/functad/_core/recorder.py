@@ -92,7 +92,7 @@ PLAIN.edges = _NoEdges()
 class Builder:
     """A recording under way.  `plain` ones collect primitive equations; the others walk the trie."""
 
-    __slots__ = ("arguments", "captured", "equations", "large", "node", "open", "parent", "plain", "root", "structural", "views")
+    __slots__ = ("arguments", "captured", "equations", "large", "node", "open", "parent", "plain", "ranges", "root", "structural", "views")
 
     def __init__(self, parent: "Builder | None", root: Root | None) -> None:
         self.parent = parent
@@ -101,7 +101,7 @@ class Builder:
         self.node: Node = PLAIN if root is None else root
         self.open = True
         self.arguments: list[Any] = []  # values of the captured: outer tracers, arrays, scalars
-        self.captured: dict[Atom, Var] = {}  # outer atom -> our input
+        self.captured: dict[tuple[Builder, Atom], Var] = {}  # outer builder and atom -> our input
         self.equations: list[Equation] = []
         self.ranges: list[tuple[Atom, int, int]] = []  # whole numbers that must fit a dtype: (atom, lowest, highest)
         self.structural: dict[Var, Equation] = {}  # variables with structural zeros, and what made them (plain builders only)
@@ -179,7 +179,7 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
         assert builder is not None
         if x.builder is builder:
             return x.atom, x.cell
-        inner = builder.captured.get(x.atom)
+        inner = builder.captured.get((x.builder, x.atom))  # two open traces may share variables: atoms are interned per path
         return (x.atom.type if inner is None else inner), x.cell
     if type(x) is not np.ndarray or x.dtype == object:
         return lift(builder, CONVERT[0](x))
@@ -310,7 +310,7 @@ def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Seque
     for i in node.fresh:
         x = operands[i]
         if type(x) is Tracer:
-            builder.captured.setdefault(x.atom, node.operands[i])  # type: ignore[arg-type]  # a fresh operand is a variable
+            builder.captured.setdefault((x.builder, x.atom), node.operands[i])  # type: ignore[arg-type]  # a fresh operand is a variable
             builder.arguments.append(x)
         else:
             builder.arguments.append(cells[i])

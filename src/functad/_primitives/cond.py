@@ -16,18 +16,16 @@ import numpy as np
 
 from functad._core.interpret import python_function
 from functad._core.primitive import Call, Primitive
-from functad._core.program import Atom, Equation, Program, Var
+from functad._core.program import Atom, Equation, Program, Var, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
 from functad._primitives.inner_programs import (
-    PRUNE,
     gate,
     is_zero,
     lanes,
     memoised,
     parts,
     pick,
-    pruned,
     reads,
     residuals,
     restricted,
@@ -169,7 +167,7 @@ def _halves(transform: Any, branches: Branches, linear: tuple[bool, ...]) -> _Ha
     for b, part, place in zip(branches, split, places, strict=True):
         saved = dict(zip(place, part.saved, strict=True))
         values: list[Atom] = [saved[i] if i in saved else zeros_of(t) for i, t in enumerate(slots)]
-        known.append(pruned(Program(pick(b.inputs, linear, False), part.known, [*pick(b.outputs, out_linear, False), *values])))
+        known.append(without_dead(Program(pick(b.inputs, linear, False), part.known, [*pick(b.outputs, out_linear, False), *values])))
         inputs = [saved[i] if i in saved else Var(t) for i, t in enumerate(slots)]
         rest.append(Program([*inputs, *[b.inputs[i] for i in direct]], part.linear, pick(b.outputs, out_linear)))
     sources = [i for i, m in enumerate(linear) if not m]
@@ -187,7 +185,7 @@ def _part(
     variables: set[Var],
 ) -> _Part:
     outputs = pick(branch.outputs, out_linear)
-    rest = pruned(Program((), rest, outputs)).equations
+    rest = without_dead(Program((), rest, outputs)).equations
     free = set(pick(branch.inputs, linear, False))
     repeated, kept = residuals([v for v in reads(rest, outputs) if v not in variables], known, free)
     return _Part(known, [*repeated, *rest], [v for v in kept if v not in free], {v for v in kept if v in free})
@@ -323,4 +321,4 @@ cond_linear: Primitive = Primitive(
     examples=_linear_examples,
     note="the linear half of a cond",
 )
-PRUNE[cond] = PRUNE[cond_linear] = _prune
+cond.prune = cond_linear.prune = _prune

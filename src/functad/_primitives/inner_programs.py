@@ -6,19 +6,19 @@ trace finds it.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from functad._core.primitive import Expression, Primitive, View
-from functad._core.program import Atom, Equation, Literal, Program, Var
+from functad._core.primitive import Expression, View
+from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
 from functad._core.types import ArrayType, array_type
 from functad._primitives.kinds import elementwise
 from functad._primitives.linear import mask
 
 __all__ = [
-    "PRUNE", "Hoisted", "along_rows", "copies", "gate", "hoist", "instantiate", "is_zero", "lanes", "memoised",
-    "parts", "pick", "pruned", "reads", "residuals", "restricted", "same_type", "swapped", "typed", "used",
+    "Hoisted", "along_rows", "copies", "gate", "hoist", "instantiate", "is_zero", "lanes", "memoised",
+    "parts", "pick", "reads", "residuals", "restricted", "same_type", "swapped", "typed", "used",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def restricted(program: Program, wanted: Sequence[bool]) -> Program:
     if all(wanted):
         return program
     key = ("restricted", tuple(wanted))
-    return memoised(program, key, lambda: pruned(Program(program.inputs, program.equations, pick(program.outputs, wanted))))
+    return memoised(program, key, lambda: without_dead(Program(program.inputs, program.equations, pick(program.outputs, wanted))))
 
 
 def instantiate(program: Program, inputs: Sequence[Atom]) -> tuple[list[Equation], list[Atom]]:
@@ -148,29 +148,6 @@ def instantiate(program: Program, inputs: Sequence[Atom]) -> tuple[list[Equation
         equations.append(Equation(e.op, [atoms.get(a, a) for a in e.inputs], e.params, outputs))
         atoms.update(zip(e.outputs, outputs, strict=True))
     return equations, [atoms.get(a, a) for a in program.outputs]
-
-
-# Rules that narrow an equation to the outputs that are read: (equation, which are) -> equation.  Filled while the room is
-# imported, never changed afterwards.
-PRUNE: Final[dict[Primitive, Callable[[Equation, Sequence[bool]], Equation]]] = {}
-
-
-def pruned(program: Program) -> Program:
-    """The same inputs and outputs without dead equations, and with inner programs narrowed to what is read of them."""
-    live: set[Any] = {a for a in program.outputs if isinstance(a, Var)}
-    kept: list[Equation] = []
-    changed = False
-    for e in reversed(program.equations):
-        flags = [v in live for v in e.outputs]
-        if not any(flags):
-            changed = True
-            continue
-        if e.op in PRUNE:
-            narrow = PRUNE[e.op](e, flags)
-            changed, e = changed or narrow is not e, narrow
-        kept.append(e)
-        live.update(a for a in e.inputs if isinstance(a, Var))
-    return Program(program.inputs, reversed(kept), program.outputs) if changed else program
 
 
 # ---- hoisting
@@ -209,7 +186,7 @@ def _hoist(program: Program, invariant: tuple[bool, ...], constants: int) -> Hoi
     if not kept:
         return None
     inputs = [*program.inputs[:constants], *kept, *program.inputs[constants:]]
-    return Hoisted(pruned(Program(given, moved, kept)), Program(inputs, [*repeated, *rest], program.outputs))
+    return Hoisted(without_dead(Program(given, moved, kept)), Program(inputs, [*repeated, *rest], program.outputs))
 
 
 # ---- residuals

@@ -16,12 +16,11 @@ import numpy as np
 
 from functad._core.interpret import python_function
 from functad._core.primitive import Call, Primitive
-from functad._core.program import Atom, Equation, Literal, Program, Var
+from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
 from functad._primitives.elementwise import add
 from functad._primitives.inner_programs import (
-    PRUNE,
     Hoisted,
     along_rows,
     copies,
@@ -31,7 +30,6 @@ from functad._primitives.inner_programs import (
     memoised,
     parts,
     pick,
-    pruned,
     reads,
     residuals,
     restricted,
@@ -133,7 +131,7 @@ def _pushed(
         return [*state, *dstate, *ys, *dys]
 
     kinds = [kind for group, on in zip(types, flags, strict=True) for kind in [*group, *pick(group, on)]]
-    return pruned(stage(both, kinds)), tuple(active), tuple(out_active)
+    return without_dead(stage(both, kinds)), tuple(active), tuple(out_active)
 
 
 # ---- the two halves
@@ -192,7 +190,7 @@ def _halves(transform: Any, body: Program, given: tuple[bool, ...], constants: i
             break
         linear[inside] = grown
     out_linear = (*linear[inside], *[a in variables for a in body.outputs[carry:]])
-    rest = list(pruned(Program((), rest, pick(body.outputs, out_linear))).equations)
+    rest = list(without_dead(Program((), rest, pick(body.outputs, out_linear))).equations)
     groups, flags = parts(body.inputs, constants, carry), parts(linear, constants, carry)
     free = {*pick(groups[0], flags[0], False), *pick(groups[2], flags[2], False)}
     needed = [v for v in reads(rest, pick(body.outputs, out_linear)) if v not in variables]
@@ -203,7 +201,7 @@ def _halves(transform: Any, body: Program, given: tuple[bool, ...], constants: i
         c, s, x = [group if is_linear else pick(group, on, False) for group, on in zip(groups, flags, strict=True)]
         if is_linear:  # known constants and sequences are at hand, the known carry is not
             s, x = pick(s, flags[1]), [*x, *stacked]
-        program = pruned(Program([*c, *s, *x], equations, outputs))
+        program = without_dead(Program([*c, *s, *x], equations, outputs))
         live = set(reads(program.equations, program.outputs))
         c, x = [v for v in c if v in live], [v for v in x if v in live]
         # a residual that is itself a known carry input is read under its own name, and comes in stacked
@@ -276,7 +274,7 @@ def _pulled(
         more = pick(inline(back, [*known, *saved, *state, *out]), in_alive)
         return [*[add(a, b) for a, b in zip(sums, more, strict=False)], *more[len(sums) :]]
 
-    return _Pulled(pruned(stage(step, [*fixed, *summed, *states, *rows, *stacked])), alive, tuple(in_alive), linear)
+    return _Pulled(without_dead(stage(step, [*fixed, *summed, *states, *rows, *stacked])), alive, tuple(in_alive), linear)
 
 
 def _by_dependence(program: Program, linear: Sequence[bool]) -> tuple[list[Equation], list[Equation], set[Var]]:
@@ -431,4 +429,4 @@ scan_linear: Primitive = Primitive(
     examples=_linear_examples,
     note="the linear half of a scan: carry and outputs are linear in the carry",
 )
-PRUNE[scan] = PRUNE[scan_linear] = _prune
+scan.prune = scan_linear.prune = _prune

@@ -16,18 +16,16 @@ import numpy as np
 
 from functad._core.interpret import python_function
 from functad._core.primitive import Call, Missing, Primitive
-from functad._core.program import Equation, Literal, Program
+from functad._core.program import Equation, Literal, Program, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
 from functad._primitives.inner_programs import (
-    PRUNE,
     copies,
     is_zero,
     lanes,
     memoised,
     parts,
     pick,
-    pruned,
     restricted,
     same_type,
     typed,
@@ -127,7 +125,7 @@ def _pushed(transform: Any, body: Program, given: tuple[bool, ...], constants: i
         return inline(pushed, [*c, *s, *dc, *ds])
 
     kinds = [kind for group, on in zip(types, flags, strict=True) for kind in [*group, *pick(group, on)]]
-    return pruned(stage(both, kinds)), tuple(active)
+    return without_dead(stage(both, kinds)), tuple(active)
 
 
 # ---- batching
@@ -190,7 +188,7 @@ def _until_all_done(asking: Program, step: Program, asked: int, fixed: int) -> t
         state = [select(lanes(on, x.type.shape), y, x) for x, y in zip(state, moved, strict=True)]
         return [logical_and(on, inline(asking, [*c, *state])[0]), *state]
 
-    running = pruned(stage(body, [*asking.input_types[:asked], *step.input_types[:fixed], going, *kinds]))
+    running = without_dead(stage(body, [*asking.input_types[:asked], *step.input_types[:fixed], going, *kinds]))
     return running, stage(lambda on, *_: [reduce_any(on, axes=(0,))], [going, *kinds])
 
 
@@ -255,4 +253,4 @@ while_loop = Primitive(
     examples=_examples,
     note="inputs are constants of the condition, constants of the body, carry",
 )
-PRUNE[while_loop] = _prune
+while_loop.prune = _prune
