@@ -35,6 +35,9 @@ def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _broadcast_numpy(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    if any(a > b for a, b in itertools.pairwise(axes)):  # simplification makes these of a broadcast that is transposed
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        x, axes = np.transpose(x, order), tuple(sorted(axes))
     source = [1] * len(shape)
     for n, a in zip(np.shape(x), axes, strict=True):
         source[a] = n
@@ -54,6 +57,8 @@ def _broadcast_transpose(ct: Any, kind: ArrayType, shape: tuple[int, ...], axes:
     summed = tuple(a for a in range(len(shape)) if a not in kept)
     if summed:
         ct = reduce_sum(ct, axes=summed)
+    if kept != sorted(kept):
+        ct = transpose(ct, order=tuple(sorted(kept).index(a) for a in kept))
     return ct if ct.type.shape == kind.shape else reshape(ct, shape=kind.shape)
 
 
@@ -65,7 +70,7 @@ broadcast = linear_view(
     "broadcast", _broadcast_numpy, _broadcast_shape, _broadcast_transpose,
     lambda x, size, shape, axes: broadcast(x, shape=(size, *shape), axes=(0, *_shifted(axes))), _broadcast_index,
     lambda: [([_data(3)], {"shape": (2, 3), "axes": (1,)}), ([_data(3)], {"shape": (3, 2), "axes": (0,)}), ([_data(1, 3)], {"shape": (4, 3), "axes": (0, 1)}),
-             ([_data()], {"shape": (2, 2), "axes": ()})],
+             ([_data()], {"shape": (2, 2), "axes": ()}), ([_data(2, 3)], {"shape": (3, 4, 2), "axes": (2, 0)})],
     structural=lambda equation, known: equation.inputs[0] in known and known[equation.inputs[0]].op.name == "select",
     inward=lambda op, inputs, p, shape, axes: _broadcast_inward(op, inputs[0], p, shape, axes),
     note="input axis i becomes output axis axes[i]",
