@@ -9,25 +9,63 @@ import functad as fd
 
 X = np.sin(np.arange(24.0)).reshape(4, 6)
 CUBE = np.sin(np.arange(60.0)).reshape(3, 4, 5)
-I, J = np.array([2, 0, -1]), np.array([[1], [-2]])
+ROWS, COLUMNS = np.array([2, 0, -1]), np.array([[1], [-2]])
 MASK = X > 0.1
 
 KEYS = {
-    "int": 1, "negative": -1, "pair": (1, -2), "slice": slice(1, None), "slices": (slice(None, -1), slice(1, 5, 2)), "reverse": slice(None, None, -1),
-    "reverse part": (slice(3, 0, -2), slice(-1, -7, -3)), "empty slice": slice(3, 1), "column": (slice(None), 0), "ellipsis": ..., "ellipsis int": (..., 1),
-    "newaxis": None, "newaxes": (None, slice(1, 3), None, 2), "numpy int": np.int64(2), "empty tuple": (), "beyond": slice(-100, 100, 4),
-    "array": I, "list": [0, 2, 2], "empty list": [], "array and slice": (I, slice(1, 3)), "slice and array": (slice(1, 3), I),
-    "arrays": (I, np.array([1, -1, 3])), "broadcast arrays": (I, J), "array and int": (I, 2), "int and array": (-1, I), "array newaxis": (None, I),
-    "array newaxis array": (I, None, I), "2d array": np.array([[0, -1], [2, 2]]), "mask": MASK, "row mask": (MASK[:, 0],), "column mask": (slice(None), MASK[1]),
-    "mask and array": (np.array([True, False, True, True]), I), "mask list": [True, False, True, False], "true": True, "false": np.False_, "0-d array": np.array(3),
-    "list in tuple": ([0, 1], [1, 1]), "uint": np.array([1, 3], np.uint8),
-}  # fmt: skip
+    "int": 1,
+    "negative": -1,
+    "pair": (1, -2),
+    "slice": slice(1, None),
+    "slices": (slice(None, -1), slice(1, 5, 2)),
+    "reverse": slice(None, None, -1),
+    "reverse part": (slice(3, 0, -2), slice(-1, -7, -3)),
+    "empty slice": slice(3, 1),
+    "column": (slice(None), 0),
+    "ellipsis": ...,
+    "ellipsis int": (..., 1),
+    "newaxis": None,
+    "newaxes": (None, slice(1, 3), None, 2),
+    "numpy int": np.int64(2),
+    "empty tuple": (),
+    "beyond": slice(-100, 100, 4),
+    "array": ROWS,
+    "list": [0, 2, 2],
+    "empty list": [],
+    "array and slice": (ROWS, slice(1, 3)),
+    "slice and array": (slice(1, 3), ROWS),
+    "arrays": (ROWS, np.array([1, -1, 3])),
+    "broadcast arrays": (ROWS, COLUMNS),
+    "array and int": (ROWS, 2),
+    "int and array": (-1, ROWS),
+    "array newaxis": (None, ROWS),
+    "array newaxis array": (ROWS, None, ROWS),
+    "2d array": np.array([[0, -1], [2, 2]]),
+    "mask": MASK,
+    "row mask": (MASK[:, 0],),
+    "column mask": (slice(None), MASK[1]),
+    "mask and array": (np.array([True, False, True, True]), ROWS),
+    "mask list": [True, False, True, False],
+    "true": True,
+    "false": np.False_,
+    "0-d array": np.array(3),
+    "list in tuple": ([0, 1], [1, 1]),
+    "uint": np.array([1, 3], np.uint8),
+}
 CUBE_KEYS = {
-    "apart": (I, slice(None), np.array([0, 1, 1])), "together": (slice(None), I, np.array([0, 1, 1])), "apart int": (0, slice(None), I),
-    "together int": (slice(None), 1, I), "mask of two": CUBE[:, :, 0] > 0, "mask behind": (slice(1, 3), CUBE[0] > 0), "ellipsis array": (..., I),
-    "new between": (slice(None), I, None, np.array([0, 1, 1])), "all": (I, np.array([0, 1, 1]), J), "middle": (slice(None, None, -1), J, slice(1, 3)),
-    "boolean newaxis": (True, slice(None), I), "int array newaxis": (1, None, I),
-}  # fmt: skip
+    "apart": (ROWS, slice(None), np.array([0, 1, 1])),
+    "together": (slice(None), ROWS, np.array([0, 1, 1])),
+    "apart int": (0, slice(None), ROWS),
+    "together int": (slice(None), 1, ROWS),
+    "mask of two": CUBE[:, :, 0] > 0,
+    "mask behind": (slice(1, 3), CUBE[0] > 0),
+    "ellipsis array": (..., ROWS),
+    "new between": (slice(None), ROWS, None, np.array([0, 1, 1])),
+    "all": (ROWS, np.array([0, 1, 1]), COLUMNS),
+    "middle": (slice(None, None, -1), COLUMNS, slice(1, 3)),
+    "boolean newaxis": (True, slice(None), ROWS),
+    "int array newaxis": (1, None, ROWS),
+}
 
 
 @pytest.mark.parametrize("name", KEYS)

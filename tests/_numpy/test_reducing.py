@@ -124,7 +124,7 @@ def test_dtypes(function, dtype):
 
 @pytest.mark.parametrize("function", [np.max, np.min, np.argmax], ids=lambda f: f.__name__)
 def test_empty_extremes_raise_as_numpy(function):
-    with pytest.raises(ValueError, match="empty|zero-size"):
+    with pytest.raises(ValueError, match=r"empty|zero-size"):
         fd.vjp(lambda x: function(x[:0]), np.ones(3))
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from functad._core.program import Literal
-from functad._core.tracer import Tracer
 from functad._core.types import array_type
 from functad._numpy import promote
 from functad._numpy.dispatch import DOORS, NO_VALUE, default_only, implements, refuse
@@ -31,7 +30,7 @@ def _like(x: Any, dtype: Any, shape: Any) -> Any:
 
 def known_dtype(dtype: Any) -> np.dtype[Any]:
     """The dtype, if traced values can have it."""
-    found = np.dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
     if found.char not in "?bhilqBHILQfdFD":
         raise UnsupportedArgumentError(f"traced values have bool, integer, float32/64 or complex dtypes, not {found}")
     return found
@@ -152,11 +151,11 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> A
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
     values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
-    out = values.pop() if len(values) > len(conditions) else 0
+    out: Any = values.pop() if len(values) > len(conditions) else 0
     out = np.zeros_like(x) + out
     for condition, value in zip(conditions, values, strict=True):  # the last condition that holds decides
         out = np.where(condition, value, out)
-    return out.astype(x.dtype) if isinstance(out, Tracer) else out
+    return out.astype(x.dtype)
 
 
 DOORS[np.piecewise] = _piecewise
@@ -177,14 +176,17 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, 
 
 @implements(np.nan_to_num, numeric=("x", "nan", "posinf", "neginf"))
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    x = operand(x)
     if copy is False:
         refuse("nan_to_num", "copy", copy)
+    return _replaced(operand(x), nan, posinf, neginf)
+
+
+def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     kind = x.type.dtype.kind
     if kind not in "fc":
         return x
     if kind == "c":
-        return logic.make_complex(*[nan_to_num.implementation(p(x), True, nan, posinf, neginf) for p in (logic.real, logic.imag)])
+        return logic.make_complex(*[_replaced(p(x), nan, posinf, neginf) for p in (logic.real, logic.imag)])
     limits = np.finfo(x.type.dtype)
     high, low = (limits.max if posinf is None else posinf), (limits.min if neginf is None else neginf)
     infinite = Literal(np.inf, x.type)
@@ -199,10 +201,13 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 @implements(np.round, np.around, numeric=("a",), structural=("decimals",), method="round")
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     no_out("round", out)
-    x = operand(a)
+    return _rounded(operand(a), decimals)
+
+
+def _rounded(x: Any, decimals: int) -> Any:
     kind = x.type.dtype.kind
     if kind == "c":
-        return logic.make_complex(*[round_.implementation(p(x), decimals) for p in (logic.real, logic.imag)])
+        return logic.make_complex(*[_rounded(p(x), decimals) for p in (logic.real, logic.imag)])
     if kind != "f":
         if decimals < 0 or kind == "b":
             refuse("round", "decimals", decimals, f"for {x.type.dtype}")

@@ -260,7 +260,7 @@ def _advanced(x: Tracer, key: Sequence[Any]) -> Any:
             made.pattern.append(entry)
             made.axis += 1
     if not made.arrays:  # numbers of foreign types only
-        return getitem(x, tuple(slice(*e[1:]) if type(e) is tuple else e for e in made.pattern))  # type: ignore[misc]
+        return getitem(x, tuple(slice(*e[1:]) if type(e) is tuple else e for e in made.pattern))
     pattern = tuple(made.pattern)
     return record(ADVANCED, pattern, [x, *made.arrays], lambda given: advanced(given[0], pattern, given[1:]))
 

@@ -16,6 +16,7 @@ from functad._core.tracer import Tracer, install, make
 from functad._core.values import force
 from functad._numpy.creating import as_type
 from functad._numpy.dispatch import DOORS, mark_views
+from functad._numpy.indexing import getitem
 from functad._numpy.objects import ELEMENTS, object_array, stack_objects
 from functad._numpy.promote import operand
 from functad._numpy.shaping import reshaped, unstacked
@@ -72,7 +73,7 @@ def _astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe",
 _SORT = Door("sort", lambda x, axis: sorted_along(order.sort, "sort", x, axis, None, None))
 
 
-def _sort_in_place(self: Tracer, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def _sort_in_place(self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     _repoint(self, np.sort(self, axis, kind, order), "x.sort()", "x = np.sort(x)")
 
 
@@ -100,12 +101,12 @@ def _no_view() -> Any:
 
 def _item(self: Tracer, *index: Any) -> Any:
     """The element, which stays traced."""
-    flat = self if not index else self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if len(index) > 1 or self.ndim == 1 else (
-        self.ravel()[index[0]]
-    )  # fmt: skip
-    if flat.size != 1:
+    if index:
+        key = index[0] if len(index) == 1 else index
+        return getitem(self, key) if isinstance(key, tuple) else getitem(DOORS[np.ravel](self), key)
+    if self.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
-    return DOORS[np.reshape](flat, ()) if flat.ndim else flat
+    return DOORS[np.reshape](self, ()) if self.ndim else self
 
 
 def _tolist(self: Tracer) -> Any:
@@ -183,8 +184,8 @@ def _number(kind: type) -> Callable[[Tracer], Any]:
         if self.dtype.kind in "iub":
             return answer(self, kind)
         raise ConversionError(
-            f"{kind.__name__}(x) of a traced value would cut its derivative.  Keep it traced: leave the conversion out, use NumPy's functions instead of "
-            "the math module's (np.sin(x) instead of math.sin(x)), np.array([x, y]) without a dtype, or functad.stop_gradient(x) where no "
+            f"{kind.__name__}(x) of a traced value would cut its derivative.  Keep it traced: leave the conversion out, use NumPy's functions "
+            "instead of the math module's (np.sin(x) instead of math.sin(x)), np.array([x, y]) without a dtype, or functad.stop_gradient(x) where no "
             "derivative is wanted"
         )
 

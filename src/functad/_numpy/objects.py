@@ -1,7 +1,7 @@
 """Lists and object arrays that hold traced values, as `np.array([dx, dy])` makes them.
 
-NumPy can only hold tracers in arrays of objects.  Wherever such an array meets a traced operation, or is returned, it is stacked to one traced array; one
-that was merely taken apart is recognised and costs nothing.
+NumPy can only hold tracers in arrays of objects.  Wherever such an array meets a traced operation, or is returned, it is stacked to one traced
+array; one that was merely taken apart is recognised and costs nothing.
 """
 
 from collections.abc import Sequence
@@ -35,14 +35,14 @@ def object_array(x: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray[A
     """`__array__`: an array of scalar tracers, if it stays small."""
     if dtype is not None and np.dtype(dtype) != object:
         raise ConversionError(
-            f"a traced value cannot become a plain NumPy array of {np.dtype(dtype)}: that would cut its derivative.  Keep it traced: leave dtype out or "
-            f"use x.astype({np.dtype(dtype)}), build with np.stack or np.full_like, or use functad.numpy; functad.stop_gradient says that no derivative "
-            "is wanted"
+            f"a traced value cannot become a plain NumPy array of {np.dtype(dtype)}: that would cut its derivative.  Keep it traced: leave dtype "
+            f"out or use x.astype({np.dtype(dtype)}), build with np.stack or np.full_like, or use functad.numpy; functad.stop_gradient says that no "
+            "derivative is wanted"
         )
     if x.ndim and x.size > MAX_ELEMENTS:
         raise ConversionError(
-            f"a traced array of {x.size} elements cannot become a plain NumPy array (up to {MAX_ELEMENTS} become an array of scalars): use the traced "
-            "array itself, np.stack or np.concatenate instead of np.array, or functad.numpy"
+            f"a traced array of {x.size} elements cannot become a plain NumPy array (up to {MAX_ELEMENTS} become an array of scalars): use the "
+            "traced array itself, np.stack or np.concatenate instead of np.array, or functad.numpy"
         )
     out = np.empty(x.shape, object)
     if x.ndim == 0:
@@ -82,7 +82,7 @@ def _source(first: Any, elements: Sequence[Any]) -> Tracer | None:
     return out if out.atom.type.size == len(elements) and not node.fresh else None
 
 
-def stack_objects(array: np.ndarray[Any, Any]) -> Tracer | np.ndarray[Any, Any]:
+def stack_objects(array: np.ndarray[Any, Any]) -> Any:
     """An object array of tracers and numbers as one traced array; without tracers, as a plain array of numbers."""
     elements = list(array.reshape(-1))
     if not any(type(x) is Tracer for x in elements):
@@ -98,8 +98,8 @@ def stack_objects(array: np.ndarray[Any, Any]) -> Tracer | np.ndarray[Any, Any]:
     shape = array.shape
     source = _source(elements[0], elements)
     if source is not None and source.builder is CURRENT.get():
-        return source if source.shape == shape else np.reshape(source, shape)  # type: ignore[call-overload, no-any-return]
-    return record(STACK, shape, elements, lambda given: _stack(shape, given))  # type: ignore[no-any-return]
+        return source if source.shape == shape else np.reshape(source, shape)  # type: ignore[call-overload]  # of a tracer
+    return record(STACK, shape, elements, lambda given: _stack(shape, given))
 
 
 def as_operand(x: Any) -> Any:

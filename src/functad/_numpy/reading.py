@@ -15,7 +15,7 @@ from functad._core.tracer import Tracer, install
 from functad._core.types import array_type
 from functad._numpy import promote
 from functad._numpy.dispatch import DOORS, implements, refuse
-from functad._numpy.indexing import mask_places, count_true, gathered_along, non_negative, normalised, plain_axis
+from functad._numpy.indexing import count_true, gathered_along, mask_places, non_negative, normalised, plain_axis
 from functad._numpy.promote import cast, operand, with_shape
 from functad._numpy.rearranging import repeated
 from functad._numpy.reducing import no_out
@@ -47,7 +47,7 @@ _TAKE = Door("take", _take)
 
 def _index_operand(index: Any, n: int, axis: int, mode: str = "raise") -> Any:
     """An index as an operand: traced, or concrete, non-negative and in range."""
-    index = index if isinstance(index, Tracer) else CONVERT[0](index)
+    index = _array(index)
     if isinstance(index, Tracer):
         if index.dtype.kind not in "iub":
             raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
@@ -61,12 +61,17 @@ def _index_operand(index: Any, n: int, axis: int, mode: str = "raise") -> Any:
     return normalised(index, axis, n)
 
 
+def _array(x: Any) -> Any:
+    """A tracer as it is, anything else as an array."""
+    return x if isinstance(x, Tracer) else CONVERT[0](x)
+
+
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """np.take."""
     no_out("take", out)
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    x = a if isinstance(a, Tracer) else CONVERT[0](a)
+    x = _array(a)
     axis = None if axis is None else plain_axis(axis, x.ndim)
     index = _index_operand(indices, x.size if axis is None else x.shape[axis], axis or 0, mode)
     return record(_TAKE, (axis, mode), (x, index), lambda given: _take(given[0], given[1], axis, mode))
@@ -98,7 +103,7 @@ _TAKE_ALONG = Door("take_along_axis", _take_along)
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """np.take_along_axis."""
-    x = arr if isinstance(arr, Tracer) else CONVERT[0](arr)
+    x = _array(arr)
     if axis is None:
         x, axis = np.ravel(x), 0
     axis = plain_axis(axis, x.ndim)
@@ -138,7 +143,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 def _repeat_each(a: Any, repeats: Any, axis: Any = None) -> Any:
     """np.repeat; one number for each element makes it a take."""
     if isinstance(repeats, Tracer):
-        repeats = operator.index(repeats)
+        repeats = operator.index(repeats)  # type: ignore[arg-type]  # `methods` installs __index__
     counts = np.asarray(repeats)
     if counts.ndim == 0 or counts.size == 1:
         return _repeat(a, int(counts.reshape(())), axis)
@@ -161,15 +166,14 @@ def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """NumPy says where each element of the result comes from: from the array, or from the values behind it."""
-    x, axis = _flat_or_along(arr if isinstance(arr, Tracer) else CONVERT[0](arr), axis)
-    v = values if isinstance(values, Tracer) else CONVERT[0](values)
+    x, axis = _flat_or_along(_array(arr), axis)
+    v = _array(values)
     n = x.shape[axis]
-    scalar = np.ndim(obj) == 0 and not isinstance(obj, slice)
-    if scalar and v.ndim:  # as NumPy: a scalar index inserts a whole slice
-        v = np.moveaxis(np.reshape(v, (1,) * (x.ndim - v.ndim) + v.shape), 0, axis) if v.ndim < x.ndim or x.ndim > 1 else v
-    count = 1 if scalar and v.ndim == 0 else v.shape[axis] if v.ndim == x.ndim else np.size(np.arange(n)[obj] if isinstance(obj, slice) else obj)
-    if not scalar:
-        count = max(count, int(np.size(np.arange(n)[obj] if isinstance(obj, slice) else obj)))
+    if np.ndim(obj) == 0 and not isinstance(obj, slice):  # as NumPy: one index inserts whole slices
+        v = np.moveaxis(np.reshape(v, (1,) * (x.ndim - v.ndim) + v.shape), 0, axis)
+        count = v.shape[axis]
+    else:
+        count = len(np.insert(np.arange(n), obj, -1)) - n
     places = np.insert(np.arange(n), obj, n + np.arange(count))
     v = np.broadcast_to(v, tuple(count if i == axis else m for i, m in enumerate(x.shape)))
     return take(np.concatenate([x, v.astype(x.dtype)], axis), places, axis)

@@ -7,7 +7,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from functad._core.program import Literal
 from functad._core.types import array_type
-from functad._numpy.dispatch import implements, refuse
+from functad._numpy.dispatch import NO_VALUE, implements, refuse
 from functad._numpy.promote import broadcast_to, cast, operand, with_shape
 from functad._numpy.shaping import flipped, joined, part, static_take, transposed
 from functad._numpy.ufuncs import apply_ufunc
@@ -21,7 +21,7 @@ __all__ = ["repeated"]
 
 
 @implements(np.tile, numeric=("A",), structural=("reps",))
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803  # NumPy's name
+def tile(A: Any, reps: Any) -> Any:  # NumPy's name
     x = operand(A)
     counts = tuple(int(n) for n in reps) if isinstance(reps, (tuple, list, np.ndarray)) else (int(reps),)
     ndim = max(len(counts), x.type.ndim)
@@ -181,7 +181,7 @@ def _edge(x: Any, like: Any, axis: int) -> Any:
 
 
 @implements(np.diff, numeric=("a", "prepend", "append"), structural=("n", "axis"))
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Any:  # type: ignore[attr-defined]
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
     x = operand(a)
     if n == 0:
         return x
@@ -190,7 +190,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
     if x.type.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalize_axis_index(axis, x.type.ndim)
-    pieces = [*([] if prepend is np._NoValue else [_edge(prepend, x, axis)]), x, *([] if append is np._NoValue else [_edge(append, x, axis)])]  # type: ignore[attr-defined]
+    sides = [[] if v is NO_VALUE else [_edge(v, x, axis)] for v in (prepend, append)]
+    pieces = [*sides[0], x, *sides[1]]
     x = joined(pieces, axis)
     ufunc = np.not_equal if x.type.dtype.kind == "b" else np.subtract
     for _ in range(n):

@@ -3,7 +3,7 @@
 Dtypes, empty arrays, `initial` and `where` follow NumPy; what NumPy refuses is refused with its own error.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np

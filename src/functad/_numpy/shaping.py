@@ -1,5 +1,6 @@
 """Shape without arithmetic: reshaping, reordering axes, joining, splitting, broadcasting, and plain answers about shapes."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -361,7 +362,7 @@ def _split(x: Any, sections: Any, axis: int, exact: bool) -> list[Any]:
     x = operand(x)
     axis = normalize_axis_index(axis, x.type.ndim)
     points = _split_points(x.type.shape[axis], sections, exact)
-    return [part(x, axis, a, max(b - a, 0)) for a, b in zip(points, points[1:], strict=False)]
+    return [part(x, axis, a, max(b - a, 0)) for a, b in itertools.pairwise(points)]
 
 
 @implements(np.split, numeric=("ary",), structural=("indices_or_sections", "axis"), view=True)

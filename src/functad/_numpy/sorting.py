@@ -6,7 +6,6 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from functad._core.program import Literal
-
 from functad._core.tracer import Tracer, install
 from functad._core.types import array_type
 from functad._numpy.dispatch import DOORS, implements, refuse

@@ -75,7 +75,7 @@ def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
-    def implementation(A: Any, B: Any) -> Any:  # noqa: N803  # NumPy's names
+    def implementation(A: Any, B: Any) -> Any:  # NumPy's names
         x, y = operand(A), operand(B)
         return apply_ufunc(ufunc, with_shape(x, (*x.type.shape, *[1] * y.type.ndim)), y)
 
