@@ -13,6 +13,8 @@ import weakref
 import numpy as np
 import pytest
 
+from functad._compile import direct
+from functad._compile import kernel as kernel_module
 from functad._compile.kernel import Kernel, KernelError, compile_kernel, kernel_symbol, load_kernel
 
 SCALE = "def scale(x, n, out):\n    for i in range(n):\n        out[i] = {factor} * x[i]\n    return 0\n"
@@ -126,7 +128,7 @@ def test_errors_show_the_line_and_the_equation(line, arguments, message):
     assert "equation 4 (frobnicate), generated line 2" in text
     assert line in text
     assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
     frames = traceback.extract_tb(caught.value.__traceback__)
     assert all("numba" not in frame.filename for frame in frames)
 
@@ -134,6 +136,103 @@ def test_errors_show_the_line_and_the_equation(line, arguments, message):
 def test_a_name_bound_on_no_path_is_an_error():
     with pytest.raises(KernelError, match="there is no helper y"):
         compile_kernel("def kernel(x):\n    x[0] = y\n    return 0\n", "kernel", ["f8*"])
+
+
+AGREE = {
+    "branches and loops": """
+        for i in range(n):
+            if x[i] > 0.5 and not (x[i] > 2.0) or i == 3:
+                out[i] = x[i] if i % 2 == 0 else -x[i]
+            elif x[i] < -1.0:
+                out[i] = 7.0
+                continue
+            else:
+                out[i] = 0.0
+            out[i] += 1.0
+            if i > 8:
+                break
+            out[i] *= 2.0
+    """,
+    "ranges": """
+        for i in range(n):
+            out[i] = 0.0
+        for i in range(n - 1, -1, -2):
+            out[i] = x[n - 1 - i]
+        for i in range(1, n, 3):
+            out[i] -= x[i]
+        for start in range(0, n, 4):
+            for i in range(start, min(start + 4, n)):
+                out[i] = out[i] + start * x[i]
+    """,
+    "while": """
+        i = 0
+        total = 0.0
+        while i < n:
+            total = add_reassoc_f8(total, x[i])
+            out[i] = total
+            i += 1
+            if total > 1e6:
+                return 3
+    """,
+    "integers": """
+        for i in range(n):
+            k = (i - 5) // 3 + (i - 5) % 3 * 2
+            j = -7 // (i - 4) + max(k, i) - (k & 3 | 8)
+            out[i] = f8(k) + f8(j) * 0.5 + floor_divide_i8(i, k) + remainder_i8(k, 3)
+            m = i4(k)
+            out[i] += f8(m + 1) + f8(i1(k)) + f8(u1(i)) + f8(i8(x[i] * 10.0))
+    """,
+    "helpers": """
+        for i in range(n):
+            wave = sin_f8(x[i]) * pow_f8(abs_f8(x[i]), 0.3) / (1.0 + x[i] * x[i])
+            out[i] = select(isnan_f8(x[i]) | (x[i] == inf), f8(0.0), wave)
+            out[i] += f8(f4(x[i]) * f4(0.1)) + maximum_f8(x[i], out[i])
+    """,
+    "pointers": """
+        y = offset(x, 1)
+        for i in range(n - 1):
+            out[i] = y[i]
+        out[n - 1] = 0.0
+        gemm_f8(0, 1, 2, 2, 2, 1.0, x, 2, y, 2, 1.0, out, 2)
+    """,
+    "chained comparisons": """
+        for i in range(n):
+            out[i] = 1.0 if 2 <= i < 7 != x[i] else (2.0 if i else 3.0)
+    """,
+    "infinite loops that end": """
+        i = 0
+        while True:
+            out[i] = x[i] / f8(i)
+            i = i + 1
+            if i == n:
+                return 5
+    """,
+}
+
+
+@pytest.mark.parametrize("body", AGREE)
+def test_both_compilers_agree(body, monkeypatch):
+    lines = textwrap.indent(textwrap.dedent(AGREE[body]), "    ")
+    answers = []
+    for only_numba in (False, True):
+        monkeypatch.setattr(kernel_module, "ONLY_NUMBA", only_numba)
+        if not only_numba:
+            monkeypatch.setattr(direct, "NotDirect", AssertionError)  # the direct way must not refuse
+        source = f"def kernel(x, n, out):  # numba {only_numba}{lines}\n    return 0\n"
+        kernel = compile_kernel(source, "kernel", ARGUMENTS)
+        monkeypatch.undo()
+        x = np.concatenate([np.linspace(-2, 3, 9), [np.inf, 1e200]])
+        out = np.full(x.size, -1.0)
+        answers.append((kernel.run([x.ctypes.data, x.size, out.ctypes.data]), out.tobytes()))
+    assert answers[0] == answers[1]
+
+
+def test_what_the_direct_way_refuses_goes_to_numba():
+    source = "def kernel(x, out):\n    for value in (1.0, 2.0):\n        out[0] = x[0] ** value\n    return 0\n"
+    kernel = compile_kernel(source, "kernel", ["f8*", "f8*"])
+    x, out = np.array([3.0]), np.empty(1)
+    assert kernel.run([x.ctypes.data, out.ctypes.data]) == 0
+    assert out[0] == 9.0
 
 
 def test_the_symbol_depends_on_all_that_is_compiled():

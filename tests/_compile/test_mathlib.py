@@ -374,13 +374,13 @@ def test_complex_exponential_of_a_huge_imaginary_part():
 
 
 def test_without_fused_multiply_add_libm_serves(monkeypatch):
-    from functad._compile.mathlib import intrinsics
+    from functad._compile.mathlib import functions
 
-    monkeypatch.setattr(intrinsics, "has_fused_multiply_add", lambda: False)
+    monkeypatch.setattr(functions, "has_fused_multiply_add", lambda: False)
     x = np.concatenate([np.linspace(-5, 5, 101), special_values(np.float64)])
     with np.errstate(all="ignore"):
         for name in NUMPY_UNARY[:20]:
-            assert not intrinsics.may_doubt(f"{name}_f8")
+            assert not functions.may_doubt(f"{name}_f8")
             assert_same(evaluate(name, "f8", x, remark="libm"), getattr(np, name)(x), [x])
         assert_same(evaluate("sigmoid", "f8", x, remark="libm"), evaluate("sigmoid", "f8", x), [x])
         assert_same(evaluate("logaddexp", "f8", x, x[::-1], remark="libm"), np.logaddexp(x, x[::-1]), [x])
