@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+# By module where a name is also NumPy's: `add` and `broadcast_to` here are NumPy's own.
 from functad._core.recorder import Door, answer
 from functad._core.tracer import Tracer
+from functad._numpy import promote as _promote
 from functad._numpy.dispatch import record_call, refuse
-from functad._numpy.promote import broadcast_to, cast, operand, with_shape
-from functad._primitives.elementwise import add, mul
+from functad._primitives import elementwise as _elementwise
 from functad._primitives.index import iota
 
 _OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full"]
@@ -72,10 +73,10 @@ def _check_order(function: str, order: Any) -> None:
 
 
 def _array(object: Any, dtype: Any, ndmin: int) -> Any:
-    out = operand(object)
-    out = out if dtype is None else cast(out, dtype)
+    out = _promote.operand(object)
+    out = out if dtype is None else _promote.cast(out, dtype)
     missing = builtins.max(ndmin - out.type.ndim, 0)
-    return with_shape(out, (*[1] * missing, *out.type.shape)) if missing else out
+    return _promote.with_shape(out, (*[1] * missing, *out.type.shape)) if missing else out
 
 
 _ARRAY = _door("array", _array, ["object"])
@@ -118,14 +119,15 @@ def _conversion(name: str) -> Callable[..., Any]:
 
     def convert(a: Any, dtype: Any = None, order: Any = None, **keywords: Any) -> Any:
         if not _traced(a):
-            return original(a, dtype, order, **keywords)
+            return original(a, dtype, **({} if order is None else {"order": order}), **keywords)
         _check_order(name, order)
         for keyword, given in keywords.items():
             if keyword not in ("copy", "device") and given is not None:
                 refuse(name, keyword, given)
-        if isinstance(a, Tracer) and (dtype is None or np.dtype(dtype) == a.dtype):
+        ndmin = 1 if name == "ascontiguousarray" else 0
+        if isinstance(a, Tracer) and (dtype is None or np.dtype(dtype) == a.dtype) and a.ndim >= ndmin:
             return a
-        return _ARRAY(object=_lists(a), dtype=_known(dtype), ndmin=1 if name == "ascontiguousarray" else 0)
+        return _ARRAY(object=_lists(a), dtype=_known(dtype), ndmin=ndmin)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"""np.{name}; nested lists may mix traced values, arrays and numbers.
@@ -145,8 +147,8 @@ ascontiguousarray = _conversion("ascontiguousarray")
 
 
 def _full(fill_value: Any, shape: Any, dtype: Any) -> Any:
-    value = operand(fill_value)
-    return broadcast_to(value if dtype is None else cast(value, dtype), shape)
+    value = _promote.operand(fill_value)
+    return _promote.broadcast_to(value if dtype is None else _promote.cast(value, dtype), shape)
 
 
 _FULL = _door("full", _full, ["fill_value"], ["shape"])
@@ -183,10 +185,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, de
 
 
 def _arange(start: Any, step: Any, count: int, dtype: Any) -> Any:
-    begin, width = operand(start), operand(step)
-    common = np.result_type(begin.type.dtype, width.type.dtype) if dtype is None else dtype
-    steps = cast(iota(shape=(count,), axis=0, dtype=np.dtype(np.int64)), common)
-    return add(broadcast_to(cast(begin, common), (count,)), mul(steps, broadcast_to(cast(width, common), (count,))))
+    steps = _promote.cast(iota(shape=(count,), axis=0, dtype=np.dtype(np.int64)), dtype)
+    begin, width = (_promote.broadcast_to(_promote.cast(_promote.operand(x), dtype), (count,)) for x in (start, step))
+    return _elementwise.add(begin, _elementwise.mul(steps, width))
 
 
 _ARANGE = _door("arange", _arange, ["start", "step"], ["count"])
@@ -226,7 +227,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
         refuse("arange", "like", like)
     span = (end - begin) / step
     count = answer(span, _whole) if isinstance(span, Tracer) else _whole(span)
-    return _ARANGE(start=begin, step=step, count=builtins.max(count, 0), dtype=_known(dtype))
+    # Python's numbers count with their own dtype, unlike in ufuncs
+    kinds = [x.dtype if isinstance(x, Tracer) else np.asarray(x).dtype for x in (begin, end, step)]
+    return _ARANGE(start=begin, step=step, count=builtins.max(count, 0), dtype=_known(dtype) or np.result_type(*kinds))
 
 
 def _whole(x: Any) -> int:
