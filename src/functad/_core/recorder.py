@@ -63,7 +63,7 @@ class Node:
         from functad._core.interpret import evaluate_equations
 
         found = evaluate_equations(self.equations, self.operands, values)
-        get = lambda atom: atom.array() if isinstance(atom, Literal) else found[atom]  # noqa: E731  # used twice, here only
+        get = lambda atom: atom.array() if isinstance(atom, Literal) else found[atom]  # used twice, here only
         return tuple(map(get, self.outputs)) if type(self.outputs) is tuple else get(self.outputs)
 
 
@@ -287,8 +287,8 @@ def binary(door: Door, a: Any, b: Any) -> Any:
     return out
 
 
-def unary(door: Door, a: Tracer, key: Hashable = None) -> Any:
-    """`record(door, key, (a,), None)` for one traced operand, unrolled; with a key, the implementation is called with it as `implementation(a, key)`."""
+def unary(door: Door, a: Tracer, key: Hashable = None, rebuild: Callable[[Sequence[Tracer]], Any] | None = None) -> Any:
+    """`record(door, key, (a,), rebuild)` for one traced operand, unrolled; with a key alone, the implementation is called as `implementation(a, key)`."""
     builder = CURRENT.get()
     if a.builder is builder and not builder.plain:
         edge = (door, a.atom, key)
@@ -300,7 +300,9 @@ def unary(door: Door, a: Tracer, key: Hashable = None) -> Any:
             out = Tracer()
             out.builder, out.atom, out.cell = builder, node.outputs, cell
             return out
-    return record(door, key, (a,), None if key is None else lambda operands: door.implementation(operands[0], key))
+    if rebuild is None and key is not None:
+        rebuild = lambda operands: door.implementation(operands[0], key)  # rarely made
+    return record(door, key, (a,), rebuild)
 
 
 def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ Hot path: one traced positional argument and nothing else is one dictionary look
 import builtins
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,16 +40,12 @@ def implements(
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if len(args) == 1 and not kwargs and type(args[0]) is Tracer:
-                return unary(door, args[0])
-            return record_call(door, names, data, values, args, kwargs)
-
-        plain_call = call
-        if view:
-
-            def call(*args: Any, **kwargs: Any) -> Any:  # wraps the one above
-                out = plain_call(*args, **kwargs)
+                out = unary(door, args[0])
+            else:
+                out = record_call(door, names, data, values, args, kwargs)
+            if view:
                 mark_views(args, out)
-                return out
+            return out
 
         call.__name__ = door.name
         call.__doc__ = implementation.__doc__
@@ -58,7 +54,7 @@ def implements(
         for function in functions:
             DOORS[function] = call
         if method is not None:
-            install(method, lambda self, *args, **kwargs: call(self, *args, **kwargs))
+            install(method, call)
         return call
 
     return declare
@@ -68,9 +64,13 @@ def mark_views(arguments: Sequence[Any], out: Any) -> None:
     """Remember that the result shares memory with an argument in NumPy, so that in-place operators refuse both."""
     builder = CURRENT.get()
     if builder is not None:
-        for x in (*arguments, *(out if isinstance(out, (tuple, list)) else (out,))):
+        views = builder.views
+        for x in arguments:
             if type(x) is Tracer:
-                builder.views.add(x.atom)
+                views.add(x.atom)
+        for x in out if isinstance(out, (tuple, list)) else (out,):
+            if type(x) is Tracer:
+                views.add(x.atom)
 
 
 class _Slot:
@@ -82,61 +82,78 @@ class _Slot:
 _SLOT = _Slot()
 
 
+def _all_numbers(x: Any) -> bool:
+    """Whether a list, however nested, holds Python's and NumPy's scalars only."""
+    return all(type(v) in SCALAR_TYPES or (type(v) is list and _all_numbers(v)) for v in x)
+
+
+def _freeze(x: Any, data: bool, as_value: bool, operands: list[Any]) -> Any:
+    """What stands for an argument in the key: itself, or a slot and one more operand."""
+    kind = type(x)
+    if kind is Tracer:
+        if as_value:
+            return (int, operator.index(x))
+        operands.append(x)
+        return _SLOT
+    if kind in SCALAR_TYPES:
+        if data:
+            operands.append(x)
+            return _SLOT
+        return (kind, x)
+    if x is None or kind is str or kind is builtins.slice or kind is type(Ellipsis):
+        return x if kind is not builtins.slice else (kind, *[_freeze(v, False, True, operands) for v in (x.start, x.stop, x.step)])
+    if kind is list and data and x and _all_numbers(x):
+        operands.append(np.asarray(x))  # one operand, not one for each number
+        return _SLOT
+    if isinstance(x, (tuple, list)):
+        return (kind, *[_freeze(v, data, as_value, operands) for v in x])
+    if isinstance(x, np.ndarray):
+        if as_value:
+            return (np.ndarray, x.shape, x.dtype.str, x.tobytes())
+        operands.append(x)
+        return _SLOT
+    if data and hasattr(x, "__array__"):
+        operands.append(np.asarray(x))
+        return _SLOT
+    return x
+
+
+def _thaw(frozen: Any, original: Any, given: Iterator[Any]) -> Any:
+    """The argument again, with tracers of the open builder in the slots."""
+    if frozen is _SLOT:
+        return next(given)
+    if isinstance(original, (tuple, list)):
+        parts = [_thaw(f, o, given) for f, o in zip(frozen[1:], original, strict=True)]
+        return parts if isinstance(original, list) else tuple(parts)
+    return frozen[1] if type(original) is Tracer else original
+
+
 def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Split the arguments into operands and hashable structure, and record."""
     operands: list[Any] = []
-
-    def freeze(x: Any, data: bool, as_value: bool) -> Any:
-        kind = type(x)
-        if kind is Tracer:
-            if as_value:
-                return (int, operator.index(x))
+    frozen: list[Any] = []
+    last = len(names) - 1
+    for i, x in enumerate(args):
+        name = names[i] if i < last else names[last]
+        if type(x) is Tracer and name not in structural:  # the hot path
             operands.append(x)
-            return _SLOT
-        if x is None or kind is str or kind is builtins.slice or kind is type(Ellipsis):
-            return x if kind is not builtins.slice else (kind, *[freeze(v, False, True) for v in (x.start, x.stop, x.step)])
-        if kind in SCALAR_TYPES:
-            if data:
-                operands.append(x)
-                return _SLOT
-            return (kind, x)
-        if isinstance(x, (tuple, list)):
-            return (kind, *[freeze(v, data, as_value) for v in x])
-        if isinstance(x, np.ndarray):
-            if as_value:
-                return (np.ndarray, x.shape, x.dtype.str, x.tobytes())
-            operands.append(x)
-            return _SLOT
-        if data and hasattr(x, "__array__"):
-            operands.append(np.asarray(x))
-            return _SLOT
-        return x
+            frozen.append(_SLOT)
+        else:
+            frozen.append(_freeze(x, name in numeric, name in structural, operands))
+    ordered = sorted(kwargs) if len(kwargs) > 1 else list(kwargs)
+    named = [_freeze(kwargs[k], k in numeric, k in structural, operands) for k in ordered]
 
-    frozen_args = tuple(
-        freeze(x, names[min(i, len(names) - 1)] in numeric, names[min(i, len(names) - 1)] in structural) for i, x in enumerate(args)
-    )
-    frozen_kwargs = tuple((k, freeze(kwargs[k], k in numeric, k in structural)) for k in sorted(kwargs))
-    ordered = sorted(kwargs)
+    key = (len(frozen), *frozen, *ordered, *named)
 
     def rebuild(tracers: Sequence[Any]) -> Any:
         given = iter(tracers)
-
-        def thaw(frozen: Any, original: Any) -> Any:
-            if frozen is _SLOT:
-                return next(given)
-            if isinstance(original, (tuple, list)):
-                parts = [thaw(f, o) for f, o in zip(frozen[1:], original, strict=True)]
-                return parts if isinstance(original, list) else tuple(parts)
-            if type(original) is Tracer:
-                return frozen[1]
-            return original
-
-        new_args = [thaw(f, o) for f, o in zip(frozen_args, args, strict=True)]
-        new_kwargs = {k: thaw(dict(frozen_kwargs)[k], kwargs[k]) for k in ordered}
-        return door.implementation(*new_args, **new_kwargs)
+        positional = [_thaw(f, o, given) for f, o in zip(frozen, args, strict=True)]
+        return door.implementation(*positional, **{k: _thaw(f, kwargs[k], given) for k, f in zip(ordered, named, strict=True)})
 
     try:
-        return record(door, (frozen_args, frozen_kwargs), operands, rebuild)
+        if len(operands) == 1 and type(operands[0]) is Tracer:
+            return unary(door, operands[0], key, rebuild)
+        return record(door, key, operands, rebuild)
     except TypeError as error:
         if "unhashable" in str(error):
             raise UnsupportedArgumentError(f"np.{door.name} got an argument that cannot be part of a program: {error}") from None
@@ -214,5 +231,3 @@ def in_implementation() -> bool:
     """Whether a door's implementation is running (the open builder collects primitives)."""
     builder = CURRENT.get()
     return builder is not None and builder.plain
-
-

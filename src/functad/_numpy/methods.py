@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from functad._core.recorder import CURRENT, Door, answer, record
+from functad._core.recorder import CURRENT, Door, answer, record, unary
 from functad._core.tracer import Tracer, install, make
 from functad._core.values import force
 from functad._numpy.creating import as_type
@@ -48,7 +48,16 @@ _attribute("device", lambda self: "cpu")
 
 
 def _reshape(self: Tracer, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-    return DOORS[np.reshape](self, shape[0] if len(shape) == 1 else shape, order)
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
+    if order == "C" and all(type(n) is int for n in shape):  # the usual call: half the time of the general door
+        out = unary(_RESHAPE, self, shape)
+        self.builder.views.update((self.atom, out.atom))
+        return out
+    return DOORS[np.reshape](self, shape, order)
+
+
+_RESHAPE = Door("reshape", lambda x, shape: reshaped(x, shape))
 
 
 def _transpose(self: Tracer, *axes: Any) -> Any:

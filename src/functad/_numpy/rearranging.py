@@ -9,7 +9,7 @@ from functad._core.program import Literal
 from functad._core.types import array_type
 from functad._numpy.dispatch import NO_VALUE, implements, refuse
 from functad._numpy.promote import broadcast_to, cast, operand, with_shape
-from functad._numpy.shaping import flipped, joined, part, static_take, transposed
+from functad._numpy.shaping import flipped, joined, part, static_take, transposed, unstacked
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import logic
 from functad._primitives import shape as s
@@ -131,7 +131,8 @@ def _per_side(values: Any, ndim: int) -> list[tuple[Any, Any]]:
         x = operand(values)
         if x.type.ndim == 0:
             return [(x, x)] * ndim
-        refuse("pad", "constant_values", x.type, "give numbers or tuples of numbers")
+        rows = unstacked(x)
+        return _per_side(rows if x.type.ndim == 1 else [tuple(unstacked(r)) for r in rows], ndim)
     rows = [tuple(v) if isinstance(v, (tuple, list)) else None for v in values]
     if all(r is None for r in rows):  # (v,) or (before, after)
         pair = tuple(values) * 2 if len(values) == 1 else tuple(values)
