@@ -310,6 +310,20 @@ def test_object_code_that_calls_blas_loads():
     assert np.array_equal(c, a @ b)
 
 
+def test_scipy_and_numba_import_well_after_blas_was_found():
+    run_python("""
+        import sys
+        from functad._compile.mathlib import blas
+        found = blas.address_of("dgemm")
+        import scipy.linalg, numpy as np
+        import scipy.linalg.cython_blas
+        assert scipy.linalg.cython_blas.__pyx_capi__ and sys.modules["scipy.linalg.cython_blas"]
+        assert np.array_equal(scipy.linalg.inv(np.eye(2)), np.eye(2))
+        blas.address_of.cache_clear(), blas._cython_blas.cache_clear()
+        assert blas.address_of("dgemm") == found
+    """)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_during_a_compile_leaves_the_child_able_to_compile():
     run_python("""
