@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from functad._compile.simplify import RULES, Simplifier
+from functad._compile.views import sum_of_pads
 from functad._core.program import Atom, Literal
 from functad._primitives import elementwise, logic, shape
 
@@ -45,7 +46,8 @@ def _add(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | Non
         return s.bind(elementwise.sub, x, e.inputs[0])
     if (e := s.made_by(x, "neg")) is not None:
         return s.bind(elementwise.sub, y, e.inputs[0])
-    return None
+    first, second = s.made_by(x, "pad"), s.made_by(y, "pad")
+    return None if first is None or second is None else sum_of_pads(s, first, second)
 
 
 def _sub(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:

@@ -1,8 +1,8 @@
 """Inner programs inside a kernel: `scan` and `while_loop` are loops, `cond` is a branch.
 
 Bodies are scheduled by themselves and spelt once, whatever the trip count.  Numbers that are carried are local variables.  An array that is
-carried lies in the memory of its final value; a step writes the next one beside it and copies it over, since a step may read any element
-of the last one.
+carried lies in the memory of its final value; a step that reads it element by element while it writes the next one does so in place, any other
+writes beside it and copies it over.
 """
 
 from collections.abc import Sequence
@@ -42,11 +42,11 @@ def _read_by(program: Program) -> set[Atom]:
 class _Carry:
     """What goes from step to step: where it is (`now`) and where a step writes it (`next`)."""
 
-    def __init__(self, frame: Frame, initial: Sequence[Atom], outputs: Sequence[Var], block: Block) -> None:
+    def __init__(self, frame: Frame, inner: Frame, first: int, initial: Sequence[Atom], outputs: Sequence[Var], block: Block) -> None:
         self.frame, self.outputs = frame, outputs
         self.now: list[Storage] = []
         self.next: list[Storage] = []
-        for a, out in zip(initial, outputs, strict=True):
+        for k, (a, out) in enumerate(zip(initial, outputs, strict=True)):
             given = _given(frame, a)
             if not out.type.shape:
                 name = frame.names.fresh("c")
@@ -61,7 +61,8 @@ class _Carry:
             else:
                 fill(frame, target, given.name, block)
             self.now.append(target)
-            self.next.append(frame.new_buffer(target.code, target.shape))
+            in_place = inner.plan.overwrites(inner.program.inputs[first + k], k)
+            self.next.append(target if in_place else frame.new_buffer(target.code, target.shape))
 
     def advance(self, block: Block) -> None:
         """The end of a step."""
@@ -69,7 +70,7 @@ class _Carry:
             if isinstance(now, Scalar):
                 assert isinstance(after, Scalar)
                 block.line(f"{now.name} = {after.name}")
-            else:
+            elif after is not now:
                 assert isinstance(after, Buffer)
                 copy(self.frame, after, now, block)
 
@@ -84,7 +85,8 @@ def _scan(frame: Frame, e: Equation, block: Block) -> None:
     p, note = e.params, note_of(e)
     body, constants, n_carry = p["body"], p["constants"], p["carry"]
     length = frame.sizes.size(p["length"])
-    carry = _Carry(frame, e.inputs[constants : constants + n_carry], e.outputs[:n_carry], block)
+    inner = frame.inner(body)
+    carry = _Carry(frame, inner, constants, e.inputs[constants : constants + n_carry], e.outputs[:n_carry], block)
     fixed = [_given(frame, a) for a in e.inputs[:constants]]
     sequences = [_given(frame, a) for a in e.inputs[constants + n_carry :]]
     k = frame.names.fresh("k")
@@ -97,7 +99,7 @@ def _scan(frame: Frame, e: Equation, block: Block) -> None:
     used = _read_by(body)
     rows = [_row(frame, s, index, v, used, step) for s, v in zip(sequences, body.inputs[constants + n_carry :], strict=True)]
     stacked = [frame.buffer_of(v).row(index) for v in e.outputs[n_carry:]]
-    frame.inner(body).write([*fixed, *carry.now, *rows], [*carry.next, *stacked], step)
+    inner.write([*fixed, *carry.now, *rows], [*carry.next, *stacked], step)
     carry.advance(step)
     carry.finish(block)
 
@@ -107,14 +109,15 @@ def _while_loop(frame: Frame, e: Equation, block: Block) -> None:
     condition, body = p["condition"], p["body"]
     n, m = p["condition_constants"], p["body_constants"]
     asked, fixed = ([_given(frame, a) for a in part] for part in (e.inputs[:n], e.inputs[n : n + m]))
-    carry = _Carry(frame, e.inputs[n + m :], e.outputs, block)
+    inner = frame.inner(body)
+    carry = _Carry(frame, inner, m, e.inputs[n + m :], e.outputs, block)
     goes_on = Scalar(frame.names.fresh("c"), "b1")
     block.line("while True:", note)
     step = block.block(1)
     frame.inner(condition).write([*asked, *carry.now], [goes_on], step)
     step.line(f"if not {goes_on.name}:", note)
     step.line("    break", note)
-    frame.inner(body).write([*fixed, *carry.now], list(carry.next), step)
+    inner.write([*fixed, *carry.now], list(carry.next), step)
     carry.advance(step)
     carry.finish(block)
 

@@ -22,7 +22,7 @@ from functad._core.program import Atom, Equation, Program, Var
 __all__ = ["PULLED", "Loops", "Plan", "Routine", "Store", "probe", "schedule", "space_of"]
 
 CHAIN_COST = 1000.0  # of one loop: about 100 transcendental operations
-TWICE_COST = 8.0  # a value this costly is stored rather than computed twice
+TWICE_COST = 16.0  # a value this costly is stored rather than computed twice: one exponential is not
 OWN_COST = 4.0  # an operation this costly is worth storing by itself
 MOST_MAPS = 6  # index maps at which even a cheap value is computed
 MOST_PIECES = 4  # of a join that is read through conditions rather than stored
@@ -48,6 +48,7 @@ class Loops:
     folds: list[Equation] = field(default_factory=list)
     written: set[Var] = field(default_factory=set)
     pulled: set[Var] = field(default_factory=set)
+    reads: set[tuple[Var, bool]] = field(default_factory=set)  # stored variables, and whether at the loops' own index
     flat: bool = True
     cost: float = 0.0
 
@@ -69,6 +70,45 @@ class Plan:
     roots: dict[Var, Var]
     producer: dict[Var, Equation]
     own_output: dict[Var, int]  # stored variable -> result that is its storage
+
+    def overwrites(self, given: Var, output: int) -> bool:
+        """Whether a result may be written over an input: where nothing reads the input but the loops that write the result, each element just before."""
+        a = self.program.outputs[output]
+        if not isinstance(a, Var) or self.own_output.get(a) != output or a.type.shape != given.type.shape:
+            return False
+        for step in self.steps:
+            if isinstance(step, Routine):
+                if any([self.roots.get(x, x) is given for x in step.equation.inputs]):  # type: ignore[arg-type]  # literals are not found
+                    return False
+            elif a in step.written:
+                if (given, False) in step.reads or not self._reaches(a, given):
+                    return False
+            elif (given, False) in step.reads or (given, True) in step.reads:
+                return False
+        return any([isinstance(step, Loops) and a in step.written for step in self.steps])
+
+    def _reaches(self, v: Var, given: Var) -> bool:
+        """Whether the value of v is computed from the input, element by element, in the loops that write it."""
+        stack, seen = [v], {v}
+        while stack:
+            e = self.producer.get(stack.pop())
+            if e is None or not isinstance(e.op.kernel, Expression):
+                continue
+            for a in e.inputs:
+                if a is given:
+                    return True
+                if isinstance(a, Var) and a not in seen and a not in self.stored:
+                    seen.add(a)
+                    stack.append(a)
+        return False
+
+
+def cost_of(e: Equation) -> float:
+    """Of one element, about one for an addition."""
+    kernel = e.op.kernel
+    if isinstance(kernel, Expression):
+        return kernel.cost if kernel.costs is None else kernel.costs(**e.params)
+    return 0.0 if isinstance(kernel, View) else 2.0
 
 
 def space_of(shape: tuple[str, ...]) -> tuple[str, ...]:
@@ -146,12 +186,12 @@ class _Scheduler:
                 self.cost[out] = 0.2 + max([self.cost.get(a, 0.0) for a in e.inputs if isinstance(a, Var)], default=0.0)
             elif isinstance(kernel, Expression) or isinstance(kernel, Call) and kernel.kind in PULLED:
                 below = sum([self.cost.get(a, 0.0) for a in e.inputs if isinstance(a, Var)])
-                self.cost[out] = min(getattr(kernel, "cost", 2.0) + below, 1e4) if out.type.shape else 0.0
+                self.cost[out] = min(cost_of(e) + below, 1e4) if out.type.shape else 0.0
             else:
                 continue
             if out.type.shape:
                 shape = out.type.shape
-                total = running[shape] = running.get(shape, 0.0) + getattr(kernel, "cost", 0.0)
+                total = running[shape] = running.get(shape, 0.0) + cost_of(e)
                 chunk[out] = int(total / CHAIN_COST)
                 for a in e.inputs:
                     if chunk.get(a, chunk[out]) != chunk[out]:  # type: ignore[arg-type]  # literals are not found
@@ -294,7 +334,8 @@ class _Scheduler:
         """The loops in which this atom is computed (for `definition`, from what defines it), and their position."""
         space = self.space(a)
         least = 0
-        for m, same in self.needs(a, definition):
+        needs = self.needs(a, definition)
+        for m, same in needs:
             at = self.position.get(m, -1)
             if at >= 0:
                 least = max(least, at if same and self.soft.get(m) == space else at + 1)
@@ -307,6 +348,7 @@ class _Scheduler:
             at, step = len(self.steps), Loops(space)
             self.steps.append(step)
             self.by_space.setdefault(space, []).append(at)
+        step.reads |= needs
         self._pull(step, a, definition)
         return step, at
 
@@ -342,10 +384,11 @@ class _Scheduler:
             step.pulled.add(v)
             e = self.producer[v]
             kernel = e.op.kernel
-            if isinstance(kernel, Expression):
-                step.cost += kernel.cost
-            elif not isinstance(kernel, View) or (not kernel.keeps_order and e.inputs[0].type.shape):
-                step.flat = False
+            step.cost += cost_of(e)
+            if isinstance(kernel, View):
+                step.flat &= kernel.keeps_order or not e.inputs[0].type.shape
+            else:
+                step.flat &= isinstance(kernel, Expression)
             stack.extend(e.inputs)
 
     # ---- what two loops have in common
@@ -367,8 +410,8 @@ class _Scheduler:
                 continue
             done.add(v)
             e = self.producer[v]
-            own = getattr(e.op.kernel, "cost", 0.0)
-            if own >= OWN_COST or self.cost[v] >= 3 * TWICE_COST:
+            own = cost_of(e)
+            if own >= OWN_COST or self.cost[v] >= TWICE_COST:
                 self.stored.add(v)
                 chosen = True
             else:

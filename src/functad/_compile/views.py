@@ -5,6 +5,7 @@ from typing import Any
 
 from functad._compile.simplify import RULES, Simplifier
 from functad._core.program import Atom, Literal
+from functad._primitives import elementwise
 from functad._primitives import shape as shapes
 
 Params = Mapping[str, Any]
@@ -135,13 +136,35 @@ def _flip(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | No
     return None
 
 
+def sum_of_pads(s: Simplifier, x: Any, y: Any) -> Atom | None:
+    """Arrays with zeros around, side by side, are a join: what is added elsewhere is a structural zero."""
+    if x.params == y.params and x.inputs[0].type.shape == y.inputs[0].type.shape:
+        return s.bind(shapes.pad, s.bind(elementwise.add, x.inputs[0], y.inputs[0]), **x.params)
+    low, high = (e.params["low"] for e in (x, y))
+    axes = [i for i, (a, b) in enumerate(zip(low, high, strict=True)) if a != b]
+    if len(axes) != 1 or any(x.params["inner"]) or any(y.params["inner"]):
+        return None
+    axis = axes[0]
+    first, second = (x, y) if low[axis] < high[axis] else (y, x)
+    a, b = first.inputs[0], second.inputs[0]
+    if first.params["low"][axis] + a.type.shape[axis] != second.params["low"][axis] or not a.type.size or not b.type.size:
+        return None
+    if any([i != axis and n != m for i, (n, m) in enumerate(zip(a.type.shape, b.type.shape, strict=True))]):
+        return None
+    joined = s.bind(shapes.concatenate, a, b, axis=axis)
+    return s.bind(shapes.pad, joined, low=first.params["low"], high=second.params["high"], inner=first.params["inner"])
+
+
 def _concatenate(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
-    full = [a for a in inputs if a.type.shape[params["axis"]]]
+    full: list[Atom] = []
+    for a in inputs:
+        e = s.made_by(a, "concatenate")
+        full += [b for b in ([a] if e is None or e.params != params else e.inputs) if b.type.shape[params["axis"]]]
     if len(full) == 1:
         return full[0]
     if full and isinstance(full[0], Literal) and all([isinstance(a, Literal) and a.value == full[0].value and repr(a.value) == repr(full[0].value) for a in full]):  # type: ignore[union-attr]
         return Literal(full[0].value, kind)  # type: ignore[union-attr]  # literals, as just seen
-    if full and len(full) < len(inputs):
+    if full and len(full) != len(inputs):
         return s.bind(shapes.concatenate, *full, **params)
     return None
 

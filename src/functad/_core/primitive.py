@@ -34,6 +34,7 @@ class Expression:
 
     emit: Callable[..., str | None]
     cost: float = 1.0  # about one for an addition, ten for a transcendental function: schedule decides by it what to compute twice
+    costs: Callable[..., float] | None = None  # the cost for these params, where they matter
 
 
 @dataclass(frozen=True)

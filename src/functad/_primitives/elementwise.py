@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from functad._core.primitive import Primitive
+from functad._core.primitive import Expression, Primitive
 from functad._core.program import Literal
 from functad._primitives.kinds import constant, elementwise, ones_like
 from functad._primitives.linear import apply, mask, over, passes_on, scale, structural_sum
@@ -122,6 +122,7 @@ def _power_numpy(x: Any, exponent: Any) -> Any:
 power_static = elementwise(
     "power_static", _power_numpy, [_power_tangent], _power_emit, dtype=lambda x, exponent: x, domain=[(0.5, 3)], kinds="", cost=3,
 )  # fmt: skip
+power_static.kernel = Expression(_power_emit, 3, lambda exponent: 1.0 if exponent[0] in (1, 2) else (3.0 if exponent[0] in (-1, 0.5, 3, 4) else 25.0))
 
 
 def _power_examples() -> Any:
@@ -278,15 +279,15 @@ ceil = elementwise("ceil", np.ceil, [None], "ceil_{d}({0})", domain=[(0.1, 0.9)]
 trunc = elementwise("trunc", np.trunc, [None], "trunc_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
 rint = elementwise("rint", np.rint, [None], "rint_{d}({0})", domain=[(0.1, 0.4)], kinds="f")
 floor_divide = elementwise(
-    "floor_divide", np.floor_divide, [None, None], "floor_divide_{d}({0}, {1})", domain=[(4.1, 4.9), (1.1, 1.3)], kinds="fi", cost=8,
+    "floor_divide", np.floor_divide, [None, None], "floor_divide_{d}({0}, {1})", domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
 )  # fmt: skip
 remainder = elementwise(
     "remainder", np.remainder, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(floor_divide(x, y)))], "remainder_{d}({0}, {1})",
-    domain=[(4.1, 4.4), (1.1, 1.3)], kinds="fi", cost=8,
+    domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
 )  # fmt: skip
 fmod = elementwise(
     "fmod", np.fmod, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(trunc(div(x, y))))], "fmod_{d}({0}, {1})",
-    domain=[(4.1, 4.4), (1.1, 1.3)], kinds="fi", cost=8,
+    domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
 )  # fmt: skip
 
 

@@ -191,6 +191,8 @@ def _times(a: str, b: str) -> str:
 
 
 def _plus(a: str, b: str) -> str:
+    if a.isdigit() and b.isdigit():
+        return str(int(a) + int(b))
     return b if a == "0" else (a if b == "0" else f"({a} + {b})")
 
 
