@@ -297,6 +297,28 @@ def test_sums_over_equal_values():
         np.testing.assert_allclose(fd.grad(lambda x, call=call: np.sum(call(x)))(np.eye(3)), np.eye(3), atol=1e-14)
 
 
+def test_vectors_of_equal_values_that_nobody_asks_for():
+    """A cotangent of zero for the vectors is as good as none; a derivative of the vectors themselves is infinite, not a number that looks right."""
+    x = np.diag([2.0, 2.0, 5.0])
+    for call in (lambda x: tuple(np.linalg.eigh(x)), lambda x: tuple(np.linalg.svd(x))[1::-1]):
+        (values, vectors), pullback = fd.vjp(call, x)
+        pulled = pullback((2 * values, np.zeros((3, 3))))
+        np.testing.assert_allclose(pulled[0] if isinstance(pulled, tuple) else pulled, 2 * x, atol=1e-14)
+        assert not np.isfinite(fd.grad(lambda x, call=call: np.sum(call(x)[1] * np.arange(9.0).reshape(3, 3)))(x)).all()
+
+
+def test_projector_on_an_eigenspace():
+    """It does not depend on the basis of the space: the derivative along t of the projector on {1, 2} is that of a smooth function."""
+    x, t = np.diag([2.0, 2.0, 5.0]), np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -2.0], [1.0, -2.0, 0.0]])
+
+    def projector(x):
+        v = np.linalg.eigh(x)[1][:, :2]
+        return v @ v.T
+
+    difference = (projector(x + 1e-5 * t) - projector(x - 1e-5 * t)) / 2e-5
+    np.testing.assert_allclose(fd.jvp(projector, (x,), (t,))[1], difference, atol=1e-9)
+
+
 def test_results_are_numpys_named_tuples():
     kinds = {}
 

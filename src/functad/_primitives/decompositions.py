@@ -5,7 +5,8 @@ They work on the last two axes, in NumPy between kernels (see `linalg`).  Conven
 * `eigh` and `eigvalsh` read one triangle, as NumPy's do; their derivative is that of the function of (x + x^H)/2.
 * Values have their derivative everywhere, degenerate or not: it never divides by a difference of two of them.  (Where values coincide this is the
   derivative of their sorted list along the basis that LAPACK chose: right for every symmetric function of them.)
-* Vectors have none where their value is degenerate: the derivative is NaN or infinite there, never a number that looks right.
+* Vectors have none where their value is degenerate: the derivative is infinite there, never a number that looks right, except for what does not
+  depend on the choice of basis (a zero cotangent, the projector on the whole eigenspace).
 * Vectors are unique up to a phase: the derivative is the one in which that phase does not change.  The columns that `full` adds to a factor of a
   matrix that is not square are determined up to a rotation; their derivative leaves the rotation alone.
 
@@ -37,7 +38,7 @@ from functad._primitives.linalg import (
     triangle,
 )
 from functad._primitives.linear import mask, over
-from functad._primitives.logic import imag, logical_not, make_complex, real
+from functad._primitives.logic import equal, imag, logical_not, make_complex, real, select
 from functad._primitives.shape import broadcast, concatenate, slice_
 
 __all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]
@@ -70,8 +71,13 @@ def _real_diagonal(x: Any) -> Any:
 
 
 def _between(x: Any, gaps: Any) -> Any:
-    """x / gaps off the diagonal, zero on it."""
-    return mask(logical_not(on_diagonal(x.type)), over(x, gaps))
+    """x / gaps off the diagonal, zero on it.
+
+    A gap of zero counts as the smallest positive number: infinite for every x but 0, and 0 for a tangent or cotangent that is 0 there.
+    """
+    zero = constant(0, gaps)
+    smallest = constant(2.0**-1074 if _REAL_OF[gaps.type.dtype.char] == np.float64 else 2.0**-149, gaps)
+    return mask(logical_not(on_diagonal(x.type)), over(x, select(equal(gaps, zero), smallest, gaps)))
 
 
 def _needs_matrix(x: ArrayType) -> tuple[tuple[int, ...], int, int]:
