@@ -288,7 +288,7 @@ def binary(door: Door, a: Any, b: Any) -> Any:
 
 
 def unary(door: Door, a: Tracer, key: Hashable = None, rebuild: Callable[[Sequence[Tracer]], Any] | None = None) -> Any:
-    """`record(door, key, (a,), rebuild)` for one traced operand, unrolled; with a key alone, the implementation is called as `implementation(a, key)`."""
+    """`record(door, key, (a,), rebuild)` for one traced operand, unrolled; with a key alone, it calls `implementation(a, key)`."""
     builder = CURRENT.get()
     if a.builder is builder and not builder.plain:
         edge = (door, a.atom, key)
