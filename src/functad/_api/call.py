@@ -6,13 +6,12 @@ step when the call itself is being traced.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from functad import tree
 from functad._api.presenting import presentable
-from functad._compile.pipeline import Executable
 from functad._core.program import Program
 from functad._core.recorder import CURRENT, Door, inline, record, trace
 from functad._core.tracer import Tracer
@@ -20,6 +19,9 @@ from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, known, unknown
 from functad._numpy.objects import stack_objects
 from functad.errors import FunctadError, UnsupportedArgumentError
+
+if TYPE_CHECKING:
+    from functad._compile.pipeline import Executable
 
 __all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "run_program", "trace_call", "unflatten_call"]
 
@@ -168,10 +170,12 @@ def unflatten_output(traced: Traced, values: Sequence[Any]) -> Any:
 _CALL = Door("call", lambda *_: None)
 
 
-def executable(program: Program) -> Executable:
+def executable(program: Program) -> "Executable":
     """The program's evaluator, made once."""
     found = program.memo.get("executable")
     if found is None:
+        from functad._compile.pipeline import Executable  # a quarter of the time to import functad, and not needed before the first call
+
         found = program.memo.setdefault("executable", Executable(program))
     return found  # type: ignore[no-any-return]  # memo is untyped
 

@@ -34,7 +34,10 @@ def implements(
     """Declare the implementation of NumPy functions (aliases together)."""
 
     def declare(implementation: Callable[..., Any]) -> Callable[..., Any]:
-        names = list(inspect.signature(implementation).parameters)
+        code = implementation.__code__  # inspect.signature costs 60 us a function at import
+        names = code.co_varnames[: code.co_argcount]
+        if code.co_flags & inspect.CO_VARARGS:
+            names = (*names, code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
         door = Door(getattr(functions[0], "__name__", str(functions[0])), implementation)
         data, values = frozenset(numeric), frozenset(structural)
 
