@@ -23,7 +23,7 @@ from functad.errors import MutationError, UnsupportedArgumentError, UnsupportedF
 
 __all__ = ["DOORS", "NO_VALUE", "default_only", "implements", "method", "refuse"]
 
-NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's own marker of "not given"
+NO_VALUE: Any = np._NoValue  # NumPy's own marker of "not given"
 DOORS: dict[Any, Callable[..., Any]] = {}  # NumPy function or ufunc -> caller
 TRACEABLE = (Tracer, np.ndarray)
 

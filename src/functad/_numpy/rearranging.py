@@ -138,7 +138,7 @@ def _per_side(values: Any, ndim: int) -> list[tuple[Any, Any]]:
         pair = tuple(values) * 2 if len(values) == 1 else tuple(values)
         return [pair[:2]] * ndim
     full = [r * 2 if r is not None and len(r) == 1 else r for r in rows]
-    return (full * ndim if len(full) == 1 else full)[:ndim]  # type: ignore[return-value]  # mixed nesting is refused by NumPy as well
+    return (full * ndim if len(full) == 1 else full)[:ndim]  # mixed nesting is refused by NumPy as well
 
 
 def _filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:

@@ -19,7 +19,10 @@ from functad._primitives import cumulative, logic, reduce
 from functad._primitives import elementwise as e
 from functad.errors import MutationError
 
-__all__ = ["axes_of", "fold", "given", "mean_of", "no_out", "sum_of", "summing_dtype"]
+__all__ = [
+    "axes_of", "count_of", "extreme_of", "fold", "given", "mean_of", "no_out", "place_of", "prod_of", "running", "sum_of", "summing_dtype",
+    "with_initial",
+]  # fmt: skip
 
 
 def given(x: Any) -> bool:
@@ -76,13 +79,15 @@ def sum_of(x: Any, axis: Any = None, keepdims: Any = False, where: Any = NO_VALU
     return fold(reduce.reduce_sum, _masked(x, where, 0), axis, keepdims)
 
 
-def _prod_of(x: Any, axis: Any = None, keepdims: Any = False, where: Any = NO_VALUE, dtype: Any = None) -> Any:
+def prod_of(x: Any, axis: Any = None, keepdims: Any = False, where: Any = NO_VALUE, dtype: Any = None) -> Any:
+    """np.prod inside of implementations."""
     x = operand(x)
     x = cast(x, summing_dtype(x.type.dtype) if dtype is None else dtype)
     return fold(reduce.reduce_prod, _masked(x, where, 1), axis, keepdims)
 
 
-def _with_initial(ufunc: np.ufunc, out: Any, initial: Any) -> Any:
+def with_initial(ufunc: np.ufunc, out: Any, initial: Any) -> Any:
+    """A reduction's result with `initial` taken in."""
     return apply_ufunc(ufunc, broadcast_to(cast(initial, out.type.dtype), out.type.shape), out) if given(initial) else out
 
 
@@ -94,7 +99,7 @@ def sum(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
 ) -> Any:
     no_out("sum", out)
-    return _with_initial(np.add, sum_of(a, axis, keepdims, where, dtype), initial)
+    return with_initial(np.add, sum_of(a, axis, keepdims, where, dtype), initial)
 
 
 @implements(np.prod, numeric=_DATA, structural=("axis",), method="prod")
@@ -102,7 +107,7 @@ def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
 ) -> Any:
     no_out("prod", out)
-    return _with_initial(np.multiply, _prod_of(a, axis, keepdims, where, dtype), initial)
+    return with_initial(np.multiply, prod_of(a, axis, keepdims, where, dtype), initial)
 
 
 @implements(np.count_nonzero, numeric=("a",), structural=("axis",))
@@ -113,7 +118,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 # ---- means and spreads
 
 
-def _count(x: Any, axis: Any, keepdims: Any, where: Any, dtype: Any) -> Any:
+def count_of(x: Any, axis: Any, keepdims: Any, where: Any, dtype: Any) -> Any:
     """How many elements went into each result, as a number of that dtype."""
     if where is NO_VALUE or where is True or where is None:
         n = int(np.prod([x.type.shape[i] for i in axes_of(axis, x.type.ndim)], dtype=np.int64))
@@ -134,7 +139,7 @@ def mean_of(x: Any, axis: Any = None, keepdims: Any = False, where: Any = NO_VAL
     x = operand(x)
     wide = _inexact(x.type.dtype) if dtype is None else np.dtype(dtype)
     total = sum_of(x, axis, keepdims, where, wide)
-    return apply_ufunc(np.true_divide, total, _count(x, axis, keepdims, where, _real_dtype(_inexact(wide))))
+    return apply_ufunc(np.true_divide, total, count_of(x, axis, keepdims, where, _real_dtype(_inexact(wide))))
 
 
 @implements(np.mean, numeric=("a", "where"), structural=("axis",), method="mean")
@@ -158,7 +163,7 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, kee
     else:
         square = e.square(apart)
     total = sum_of(square, axis, keepdims, where)
-    count = _count(x, axis, keepdims, where, total.type.dtype)
+    count = count_of(x, axis, keepdims, where, total.type.dtype)
     if isinstance(count, Literal):
         return apply_ufunc(np.true_divide, total, Literal(max(count.value - ddof, 0), count.type))
     return apply_ufunc(np.true_divide, total, apply_ufunc(np.maximum, apply_ufunc(np.subtract, count, ddof), 0))
@@ -210,7 +215,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 # ---- extremes
 
 
-def _extreme(name: str, x: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+def extreme_of(name: str, x: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     """max or min; booleans by their logic."""
     largest = name == "max"
     x = operand(x)
@@ -237,25 +242,25 @@ def _extreme(name: str, x: Any, axis: Any, keepdims: Any, initial: Any, where: A
         op = reduce.reduce_any if largest else reduce.reduce_all
     else:
         op = reduce.reduce_max if largest else reduce.reduce_min
-    return _with_initial(np.maximum if largest else np.minimum, fold(op, x, axis, keepdims), initial)
+    return with_initial(np.maximum if largest else np.minimum, fold(op, x, axis, keepdims), initial)
 
 
 @implements(np.max, np.amax, numeric=_DATA, structural=("axis",), method="max")
 def max_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Any:
     no_out("max", out)
-    return _extreme("max", a, axis, keepdims, initial, where)
+    return extreme_of("max", a, axis, keepdims, initial, where)
 
 
 @implements(np.min, np.amin, numeric=_DATA, structural=("axis",), method="min")
 def min_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Any:
     no_out("min", out)
-    return _extreme("min", a, axis, keepdims, initial, where)
+    return extreme_of("min", a, axis, keepdims, initial, where)
 
 
 @implements(np.ptp, numeric=("a",), structural=("axis",))
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     no_out("ptp", out)
-    return apply_ufunc(np.subtract, *[_extreme(name, a, axis, keepdims, NO_VALUE, NO_VALUE) for name in ("max", "min")])
+    return apply_ufunc(np.subtract, *[extreme_of(name, a, axis, keepdims, NO_VALUE, NO_VALUE) for name in ("max", "min")])
 
 
 def place_of(op: Primitive, x: Any, axis: Any, keepdims: Any) -> Any:

@@ -8,7 +8,7 @@ from functad._core.program import Literal
 from functad._core.types import array_type
 from functad._numpy.dispatch import NO_VALUE, implements
 from functad._numpy.promote import as_bool, broadcast_to, cast, operand
-from functad._numpy.reducing import _count, _extreme, _prod_of, _with_initial, fold, mean_of, no_out, place_of, running, sum_of
+from functad._numpy.reducing import count_of, extreme_of, fold, mean_of, no_out, place_of, prod_of, running, sum_of, with_initial
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import cumulative, logic, reduce
 from functad._primitives import elementwise as e
@@ -41,7 +41,7 @@ def nansum(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
 ) -> Any:
     no_out("nansum", out)
-    return _with_initial(np.add, sum_of(_replaced(operand(a), 0), axis, keepdims, where, dtype), initial)
+    return with_initial(np.add, sum_of(_replaced(operand(a), 0), axis, keepdims, where, dtype), initial)
 
 
 @implements(np.nanprod, numeric=_DATA, structural=("axis",))
@@ -49,7 +49,7 @@ def nanprod(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
 ) -> Any:
     no_out("nanprod", out)
-    return _with_initial(np.multiply, _prod_of(_replaced(operand(a), 1), axis, keepdims, where, dtype), initial)
+    return with_initial(np.multiply, prod_of(_replaced(operand(a), 1), axis, keepdims, where, dtype), initial)
 
 
 @implements(np.nanmean, numeric=("a", "where"), structural=("axis",))
@@ -67,7 +67,7 @@ def _spread(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepd
     apart = apply_ufunc(np.subtract, x, mean_of(x, axis, True, mask))
     square = e.add(e.square(logic.real(apart)), e.square(logic.imag(apart))) if x.type.dtype.kind == "c" else e.square(apart)
     total = sum_of(square, axis, keepdims, mask)
-    count = apply_ufunc(np.subtract, _count(x, axis, keepdims, mask, total.type.dtype), ddof)
+    count = apply_ufunc(np.subtract, count_of(x, axis, keepdims, mask, total.type.dtype), ddof)
     out = apply_ufunc(np.true_divide, total, count)
     enough = apply_ufunc(np.greater, count, 0)
     return logic.select(broadcast_to(enough, out.type.shape), out, Literal(np.nan, out.type))
@@ -86,9 +86,9 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
 def _skipping_extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     x = operand(a)
     if x.type.dtype.kind != "f":
-        return _extreme(name, x, axis, keepdims, initial, where)
+        return extreme_of(name, x, axis, keepdims, initial, where)
     lowest = -np.inf if name == "max" else np.inf
-    out = _extreme(name, _replaced(x, lowest), axis, keepdims, initial, where)
+    out = extreme_of(name, _replaced(x, lowest), axis, keepdims, initial, where)
     present = fold(reduce.reduce_any, _counted(x, where), axis, keepdims)
     return logic.select(present, out, Literal(np.nan, out.type)) if initial is NO_VALUE else out
 
