@@ -105,6 +105,7 @@ def test_scalars_accept_pythons_numbers():
     assert copier(scalar("c16"))(1 + 2j) == 1 + 2j
     for given in (True, np.float64(1), 1j):
         assert ways_on(copier(scalar("f4")), given)
+    assert ways_on(copier(scalar("c8")), 1 + 2j)
     assert copier(scalar("?"))(True) is np.True_
     assert copier(scalar("?"))(False) is np.False_
     assert ways_on(copier(scalar("?")), 1)

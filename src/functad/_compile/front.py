@@ -238,6 +238,7 @@ def is_exact(slot: Slot, given: Any) -> bool:
     if slot.scalar:
         python = _PYTHON_TYPES[slot.dtype.kind]
         if slot.weak is None or slot.dtype.kind == "b":
+            python = python if slot.dtype != np.complex64 else ()  # the fast way rounds no complex number
             return type(given) is slot.dtype.type or type(given) in python
         return type(given) is (python[0] if slot.weak else slot.dtype.type)
     if type(given) is not np.ndarray or given.dtype is not slot.dtype or given.shape != slot.shape:
