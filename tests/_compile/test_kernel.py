@@ -227,6 +227,28 @@ def test_both_compilers_agree(body, monkeypatch):
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8", "i1", "i2", "i4"])
+def test_both_compilers_agree_on_integers(kind, monkeypatch):
+    body = """
+    for i in range(n):
+        k = x[i] * x[n - 1 - i] + x[i]
+        out[i] = x[i] if x[i] != x[0] and x[i] > x[1] else k
+"""
+    if kind != "u8":  # numba computes uint64 with int64 as float64
+        body += "    out[0] = x[1] - 3\n    out[1] = x[2] != 0\n    out[2] = (x[1] > -1) + 2 * x[0]\n"
+    answers = []
+    for only_numba in (False, True):
+        monkeypatch.setattr(kernel_module, "ONLY_NUMBA", only_numba)
+        if not only_numba:
+            monkeypatch.setattr(direct, "NotDirect", AssertionError)
+        source = f"def kernel(x, n, out):  # numba {only_numba}{body}    return 0\n"
+        kernel = compile_kernel(source, "kernel", [f"{kind}*", "i8", f"{kind}*"])
+        monkeypatch.undo()
+        x = np.array([3, 0, 1, np.iinfo(kind).max, np.iinfo(kind).min, 7], kind)
+        answers.append(apply(kernel, x).tolist())
+    assert answers[0] == answers[1]
+
+
 def test_what_the_direct_way_refuses_goes_to_numba():
     source = "def kernel(x, out):\n    for value in (1.0, 2.0):\n        out[0] = x[0] ** value\n    return 0\n"
     kernel = compile_kernel(source, "kernel", ["f8*", "f8*"])

@@ -271,8 +271,10 @@ class _Body:
         kinds = x.kind[0] + y.kind[0]
         if set(kinds) <= set("ib"):
             return x.to("i8"), y.to("i8")
-        if x.kind == y.kind == "u8":
-            return x, y
+        if kinds == "uu":
+            return x.to("u8"), y.to("u8")
+        if set(kinds) <= set("iub") and "u8" not in (x.kind, y.kind):
+            return x.to("i8"), y.to("i8")
         if {"f8"} == {k for k in (x.kind, y.kind) if k[0] == "f"} and set(kinds) <= set("fi"):
             return x.to("f8"), y.to("f8")
         raise NotDirect(f"{x.kind} with {y.kind}")
