@@ -16,7 +16,9 @@ def product(sizes: tuple[str, ...]) -> str:
 
 
 def sum_of(a: str, b: str) -> str:
-    """Text of a + b."""
+    """Text of a + b; b may begin with a minus sign."""
+    if b[0] == "-" and a != "0":
+        return f"{a} - {b[1:]}"
     return b if a == "0" else (a if b == "0" else f"{a} + {b}")
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from functad._compile.accesses import Block, Buffer, Names, Scalar, Storage
-from functad._compile.loops import Nest, UnsupportedKernelError, note_of
+from functad._compile.accesses import Block, Buffer, Names, Scalar, Storage, product
+from functad._compile.loops import Nest, RowBlock, UnsupportedKernelError, note_of
+from functad._compile.rows import BLOCK_ELEMENTS, BLOCK_ROWS, Rows, in_rows
 from functad._compile.schedule import Loops, Plan, schedule
 from functad._compile.sizes import CODES, Sizes, code_of
 from functad._core.primitive import Call
@@ -46,6 +47,7 @@ class Frame:
     def __init__(self, program: Program, sizes: Sizes, names: Names, scratch: list[tuple[str, tuple[str, ...]]]) -> None:
         self.sizes, self.names, self.scratch = sizes, names, scratch
         self.plan: Plan = schedule(program, sizes)
+        self.steps = in_rows(self.plan, sizes)
         self.program = program
         self.order = {v: i for i, e in enumerate(program.equations) for v in e.outputs}
         self.storage: dict[Var, Storage] = {}
@@ -55,25 +57,45 @@ class Frame:
         """Spell the program: its inputs are there, its outputs go there."""
         self.storage = dict(zip(self.program.inputs, inputs, strict=True))
         self.outputs = list(outputs)
+        local = {v for step in self.steps if isinstance(step, Rows) for v in step.local}
         late: list[tuple[Scalar, Buffer]] = []  # a result without axes whose variable has axes of length 1
         for e in self.program.equations:
             for v in e.outputs:
-                if v in self.plan.stored and v.type.shape:
+                if v in self.plan.stored and v.type.shape and v not in local:
                     shape = self.sizes.shape(v.type.shape)
                     own = self.plan.own_output.get(v)
                     target = None if own is None else self.output(own, shape)
                     self.storage[v] = buffer = target if isinstance(target, Buffer) else self.new_buffer(code_of(v), shape)
                     if isinstance(target, Scalar):
                         late.append((target, buffer))
-        for step in self.plan.steps:
+        for step in self.steps:
             if isinstance(step, Loops):
                 Nest(self, step, block.block()).write()
+            elif isinstance(step, Rows):
+                self._rows(step, block)
             else:
                 kernel = step.equation.op.kernel
                 assert isinstance(kernel, Call)
                 ROUTINES[kernel.kind](self, step.equation, block)
         for number, buffer in late:
             put(number, buffer.load(buffer.offset), block)
+
+    def _rows(self, rows: Rows, block: Block) -> None:
+        """Nests that run block by block over the same rows."""
+        count, start, end = self.names.fresh("n"), self.names.fresh("b"), self.names.fresh("e")
+        around = RowBlock(start, end, block.block(), Block())
+        around.head.line(f"{count} = max(1, min({BLOCK_ROWS}, {BLOCK_ELEMENTS} // max(1, {product(rows.inner())})))")
+        block.line(f"for {start} in range(0, {rows.size}, {count}):")
+        body = block.block(1)
+        body.line(f"{end} = min({start} + {count}, {rows.size})")
+        block.items.append(around.tail)
+        for v in sorted(rows.local, key=self.order.__getitem__):
+            shape = self.sizes.shape(v.type.shape)
+            axis = next(k for k, n in enumerate(shape) if n != "1")
+            buffer = self.new_buffer(code_of(v), (*shape[:axis], str(BLOCK_ROWS), *shape[axis + 1 :]))
+            self.storage[v] = buffer.region(axis, f"-{start}")
+        for part in rows.parts:
+            Nest(self, part, body.block(), around).write()
 
     def inner(self, program: Program) -> "Frame":
         """A frame for an inner program."""

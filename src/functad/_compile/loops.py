@@ -6,6 +6,7 @@ anywhere and leaves the conditions (`if i0 >= h0:`) around it; every other stays
 """
 
 import re
+from dataclasses import dataclass
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +55,20 @@ class Scope:
 PULLED_CALLS: dict[str, Callable[["Nest", Equation, Index, Scope], str]] = {}
 
 
+@dataclass
+class RowBlock:
+    """A block of rows that several nests run over: their leading loop runs from `start` to `end`."""
+
+    start: str
+    end: str
+    head: Block  # before the blocks
+    tail: Block  # after them
+
+
 class Nest:
     """Writes one `Loops` step into a block."""
 
-    def __init__(self, frame: "Frame", loops: Loops, block: Block) -> None:
+    def __init__(self, frame: "Frame", loops: Loops, block: Block, around: "RowBlock | None" = None) -> None:
         self.frame, self.loops, self.names, self.sizes = frame, loops, frame.names, frame.sizes
         self.flat = loops.flat and len(loops.space) > 1
         self.space = (product(loops.space),) if self.flat else loops.space
@@ -65,8 +76,10 @@ class Nest:
         self.level: dict[str, int] = {}  # name -> number of loops around it
         self.indices: dict[Any, str] = {}  # text of an index, or (loop index, what is added) -> its local name
         self.moved: dict[str, tuple[str, dict[Any, int]]] = {}  # local name -> (loop index, what is added, how often)
+        self.conditional: set[str] = set()  # values that are known under a condition only
         self.own = tuple([f"i{k}" for k in range(len(self.space))])
-        self.before = block.block()  # what comes before everything: reductions fill their results
+        self.around = around
+        self.before = (around.head if around else block).block()  # what comes before everything: reductions fill their results
         self.blocks: list[Block] = []  # by level, before the next loop
         self.after: list[Block] = []
         self.chunk_start: Block | None = None
@@ -75,8 +88,10 @@ class Nest:
 
     def _open(self, block: Block, chunked: bool) -> None:
         for k in range(len(self.space)):
-            self.blocks.append(block.block())
-            size, index = self.space[k], self.own[k]
+            rows = self.around if k == 0 else None
+            self.blocks.append((rows.head if rows else block).block())
+            size, index, first = self.space[k], self.own[k], rows.start if rows else "0"
+            size = rows.end if rows else size
             self.level[index] = k + 1
             if " " in size:
                 name = self.names.fresh("n")
@@ -84,16 +99,16 @@ class Nest:
                 size = name
             if chunked and k == len(self.space) - 1:
                 start = self.names.fresh("b")
-                block.line(f"for {start} in range(0, {size}, 1024):")
+                block.line(f"for {start} in range({first}, {size}, 1024):")
                 chunk = block.block(1)
                 self.chunk_start = chunk.block()
                 chunk.line(f"for {index} in range({start}, min({start} + 1024, {size})):")
                 inner = chunk.block(1)
                 self.chunk_end = chunk.block()
             else:
-                block.line(f"for {index} in range({size}):")
+                block.line(f"for {index} in range({f'{first}, ' if rows else ''}{size}):")
                 inner = block.block(1)
-            self.after.append(block.block())
+            self.after.append((rows.tail if rows else block).block())
             block = inner
         self.blocks.append(block.block())
         self.after.append(block)
@@ -191,8 +206,13 @@ class Nest:
 
     def assign(self, v: Var, at: Index, scope: Scope, text: str, note: str) -> str:
         """A local variable for a value."""
-        block, scope = self.home(v, at, scope)
+        if scope.block is not None and not self.conditional.isdisjoint(_NAMES.findall(text)):
+            block = scope.block  # it uses what is known under this condition only
+        else:
+            block, scope = self.home(v, at, scope)
         name = scope.known[v, at] = self.names.fresh("v")
+        if scope.block is not None:
+            self.conditional.add(name)
         block.line(f"{name} = {text}", note)
         self.level[name] = max([self.level_of(i) for i in at], default=0)
         return name
@@ -254,7 +274,9 @@ class Nest:
         pieces = probe(e, self.sizes, at)
         if pieces[0][0] is None:
             return self._piece(e, pieces[0], scope)
-        name, (block, home) = self.names.fresh("v"), self.home(out, at, scope)
+        name = self.names.fresh("v")
+        # under a condition it stays there: its pieces may use what is known there only
+        block, home = self.home(out, at, scope) if scope.block is None else (scope.block, scope)
         lines = Block()
         word = "if"
         for condition, which, texts in pieces:
@@ -268,6 +290,8 @@ class Nest:
                 break
         block.items.append(lines)
         home.known[out, at] = name
+        if home.block is not None:
+            self.conditional.add(name)
         self.level[name] = max([self.level_of(i) for i in at], default=0)
         return name
 

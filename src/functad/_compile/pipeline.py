@@ -94,14 +94,14 @@ def _segment_caller(program: Program, bound: Mapping[int, Any], fallback: Callab
     recipe = _recipe(key)
     kernel, text = _kernel(program, recipe, sizes)
     recipe.ready = True
-    values = dict(zip(sizes.names, sizes.values, strict=True)) | {"0": 0, "1": 1}
+    values = dict(zip(sizes.names, sizes.values, strict=True))
     inputs = _slots(program, exact=fallback is not None)
     bound = dict(bound)
     if sizes.numbers:
         bound[len(inputs)] = np.array(sizes.numbers)
         inputs.append(Slot(np.dtype(np.float64), (len(sizes.numbers),)))
     outputs = [Slot(a.type.dtype, a.type.shape, not a.type.shape) for a in program.outputs]
-    scratch = [Slot(_DTYPES[code], tuple([values[n] for n in shape])) for code, shape in text.scratch]
+    scratch = [Slot(_DTYPES[code], tuple([int(n) if n.isdigit() else values[n] for n in shape])) for code, shape in text.scratch]
     return make_caller(kernel, inputs, sizes.values, outputs, scratch, fallback, bound, kernel_cost(program) > RELEASE_GIL)
 
 

@@ -19,7 +19,7 @@ from functad._compile.sizes import Sizes
 from functad._core.primitive import Call, Expression, Fold, View
 from functad._core.program import Atom, Equation, Program, Var
 
-__all__ = ["PULLED", "Loops", "Plan", "Routine", "Store", "probe", "schedule", "space_of"]
+__all__ = ["PULLED", "Loops", "Plan", "Routine", "Step", "Store", "probe", "schedule", "space_of"]
 
 CHAIN_COST = 1000.0  # of one loop: about 100 transcendental operations
 TWICE_COST = 16.0  # a value this costly is stored rather than computed twice: one exponential is not
@@ -60,12 +60,15 @@ class Routine:
     equation: Equation
 
 
+Step = Any  # Loops, Routine, or Rows of `rows`
+
+
 @dataclass(eq=False)
 class Plan:
     """`stored`: variables that get storage of their own; `roots`: for a variable that shares another's storage in the same order, that other."""
 
     program: Program
-    steps: list[Loops | Routine]
+    steps: list[Step]
     stored: set[Var]
     roots: dict[Var, Var]
     producer: dict[Var, Equation]
