@@ -1,13 +1,14 @@
 """Spelling one nest of loops: values are pulled from what is stored or reduced, element by element.
 
-What lives here: `Nest`.  A value is asked for at index texts.  Each value gets one local variable, placed in the outermost loop that
-has its indices, so that a column is read once in each row; a value whose indices are the loops' own over the whole of its array is in bounds
-anywhere and leaves the conditions (`if i0 >= h0:`) around it; every other stays inside them, so that nothing is read out of bounds.
+What lives here: `Nest`. A value is asked for at index texts. Each value gets one local variable, placed in the outermost loop
+that has its indices, so that a column is read once in each row; a value whose indices are the loops' own over the whole of its
+array is in bounds anywhere and leaves the conditions (`if i0 >= h0:`) around it; every other stays inside them, so that nothing
+is read out of bounds.
 """
 
 import re
-from dataclasses import dataclass
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from functad._compile.accesses import Block, Buffer, Scalar, cast, product
@@ -84,7 +85,7 @@ class Nest:
         self.after: list[Block] = []
         self.chunk_start: Block | None = None
         self.chunk_end: Block | None = None
-        self._open(block, chunked=any([Folding.is_chunked(self, e) for e in loops.folds]))
+        self._open(block, chunked=any(Folding.is_chunked(self, e) for e in loops.folds))
 
     def _open(self, block: Block, chunked: bool) -> None:
         for k in range(len(self.space)):
@@ -322,5 +323,3 @@ def loops_of(nest: Nest, a: Atom) -> list[int | None]:
     """For each axis of an atom, which loop runs over it."""
     loops = iter(range(len(nest.loops.space)))
     return [None if n == "1" else next(loops) for n in nest.sizes.shape(a.type.shape)]
-
-

@@ -24,7 +24,7 @@ from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, computed, force, known, unknown
 from functad.errors import EscapedTracerError, MutationError
 
-__all__ = ["CURRENT", "Builder", "Door", "answer", "bind", "inline", "lift", "record", "stage", "trace"]
+__all__ = ["CURRENT", "Builder", "Door", "answer", "bind", "inline", "lift", "record", "shares_memory", "stage", "trace"]
 
 MAX_ROOTS = 1_000
 MAX_NODES = 100_000  # per root
@@ -39,12 +39,13 @@ class Door:
 
     name: str
     implementation: Callable[..., Any]
+    view: bool = False  # whether NumPy's result shares memory with the operand
 
 
 class Node:
     """A state of the recorder: what the last edge added, and where edges lead from here."""
 
-    __slots__ = ("container", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs", "ranges")
+    __slots__ = ("container", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs", "ranges", "view")
 
     def __init__(self, parent: "Node | None") -> None:
         self.parent = parent
@@ -56,6 +57,7 @@ class Node:
         self.container: Callable[..., Any] | None = None  # makes a tuple of outputs what NumPy returns (a named tuple, a list)
         self.guard: tuple[Atom, Any] | None = None  # this edge is an answer given to the user's `if`
         self.programs: dict[Hashable, Program] = {}
+        self.view = False
         self.ranges: tuple[tuple[int, int, int], ...] = ()  # (operand, lowest, highest) of literals that are cast to a narrow integer dtype
 
     def evaluate(self, values: Sequence[Any]) -> Any:
@@ -92,7 +94,7 @@ PLAIN.edges = _NoEdges()
 class Builder:
     """A recording under way.  `plain` ones collect primitive equations; the others walk the trie."""
 
-    __slots__ = ("arguments", "captured", "equations", "large", "node", "open", "parent", "plain", "ranges", "root", "structural", "views")
+    __slots__ = ("arguments", "captured", "equations", "large", "node", "open", "parent", "plain", "ranges", "root", "scanned", "structural", "views")
 
     def __init__(self, parent: "Builder | None", root: Root | None) -> None:
         self.parent = parent
@@ -106,7 +108,8 @@ class Builder:
         self.ranges: list[tuple[Atom, int, int]] = []  # whole numbers that must fit a dtype: (atom, lowest, highest)
         self.structural: dict[Var, Equation] = {}  # variables with structural zeros, and what made them (plain builders only)
         self.large: list[tuple[np.ndarray[Any, Any], Any]] = []  # held by reference, with the fingerprint at capture
-        self.views: set[Atom] = set()  # what shares memory with another traced array in NumPy: in-place operators refuse it
+        self.views: set[Atom] = set()  # see `shares_memory`
+        self.scanned: Node | None = root
 
 
 def bind(op: Primitive, *inputs: Any, **params: Any) -> tuple[Tracer, ...]:
@@ -277,8 +280,13 @@ def binary(door: Door, a: Any, b: Any) -> Any:
     node = builder.node.edges.get(edge)  # type: ignore[union-attr]
     if node is None:
         node = _expand(builder, door, edge, (key_a, key_b), (cell_a, cell_b), None)  # type: ignore[arg-type]
-    if node.fresh or type(node.outputs) is tuple:
-        return _advance(builder, node, (a, b), (cell_a, cell_b))  # type: ignore[arg-type]
+    if node.fresh:
+        if node.ranges or len(node.fresh) == 2:
+            return _advance(builder, node, (a, b), (cell_a, cell_b))  # type: ignore[arg-type]
+        x, cell = (b, cell_b) if node.fresh[0] else (a, cell_a)
+        if type(x) is Tracer:
+            return _advance(builder, node, (a, b), (cell_a, cell_b))  # type: ignore[arg-type]
+        builder.arguments.append(cell)  # type: ignore[union-attr]
     builder.node = node  # type: ignore[union-attr]
     cell = Cell()
     cell.step, cell.inputs = node, (cell_a, cell_b)
@@ -348,12 +356,27 @@ def _expand(
             node.container = kind._make if hasattr(kind, "_make") else kind
     else:
         node.outputs = atom_of(out, inner)
+    node.view = door.view
     root = builder.root
     assert root is not None
     if root.count >= MAX_NODES:
         root.edges, root.count = {}, 0
     root.count += 1
     return builder.node.edges.setdefault(edge, node)  # setdefault: two threads must walk one node
+
+
+def shares_memory(tracer: Tracer) -> bool:
+    """Whether another traced array shares its memory in NumPy: one is a view of the other.  Reads the path since it was last asked."""
+    builder = tracer.builder
+    node: Node | None = builder.node
+    while node is not None and node is not builder.scanned:
+        if node.view:
+            out = node.outputs if type(node.outputs) is tuple else (node.outputs,)
+            if any(a.type.ndim for a in out):
+                builder.views.update((*node.operands, *out))
+        node = node.parent
+    builder.scanned = builder.node
+    return tracer.atom in builder.views
 
 
 GUARD = Door("guard", lambda *_: None)

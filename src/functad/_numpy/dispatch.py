@@ -38,17 +38,13 @@ def implements(
         names = code.co_varnames[: code.co_argcount]
         if code.co_flags & inspect.CO_VARARGS:
             names = (*names, code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
-        door = Door(getattr(functions[0], "__name__", str(functions[0])), implementation)
+        door = Door(getattr(functions[0], "__name__", str(functions[0])), implementation, view)
         data, values = frozenset(numeric), frozenset(structural)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if len(args) == 1 and not kwargs and type(args[0]) is Tracer:
-                out = unary(door, args[0])
-            else:
-                out = record_call(door, names, data, values, args, kwargs)
-            if view:
-                mark_views(args, out)
-            return out
+                return unary(door, args[0])
+            return record_call(door, names, data, values, args, kwargs)
 
         call.__name__ = door.name
         call.__doc__ = implementation.__doc__
@@ -61,19 +57,6 @@ def implements(
         return call
 
     return declare
-
-
-def mark_views(arguments: Sequence[Any], out: Any) -> None:
-    """Remember that the result shares memory with an argument in NumPy, so that in-place operators refuse both."""
-    builder = CURRENT.get()
-    if builder is not None:
-        views = builder.views
-        for x in arguments:
-            if type(x) is Tracer:
-                views.add(x.atom)
-        for x in out if isinstance(out, (tuple, list)) else (out,):
-            if type(x) is Tracer:
-                views.add(x.atom)
 
 
 class _Slot:

@@ -89,7 +89,7 @@ def _basic_door(x: Any, key: Any) -> Any:
     return basic(x, _expanded(entries, consumed, operand(x).type.ndim))
 
 
-BASIC = Door("getitem", _basic_door)
+BASIC = Door("getitem", _basic_door, view=True)
 _PLAIN = {int, type(None)}
 
 
@@ -113,8 +113,10 @@ def getitem(self: Tracer, key: Any) -> Any:
     kind = type(key)
     frozen: Any
     if kind is int:
-        frozen = key
-    elif kind is tuple:
+        return unary(BASIC, self, key)
+    if kind is slice and key.step is None and type(key.start) in _PLAIN and type(key.stop) in _PLAIN:
+        return unary(BASIC, self, (slice, key.start, key.stop, None))
+    if kind is tuple:
         parts = []
         for entry in key:
             part = entry if type(entry) is int else _frozen(entry)
@@ -130,12 +132,7 @@ def getitem(self: Tracer, key: Any) -> Any:
             return _advanced(self, (key,))
         if frozen is None or frozen is Ellipsis:
             frozen = (frozen,)
-    out = unary(BASIC, self, frozen)
-    if out.atom.type.ndim:
-        views = self.builder.views
-        views.add(self.atom)
-        views.add(out.atom)
-    return out
+    return unary(BASIC, self, frozen)
 
 
 install("__getitem__", getitem)

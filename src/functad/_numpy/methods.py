@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from functad._core.recorder import CURRENT, Door, answer, record, unary
+from functad._core.recorder import CURRENT, Door, answer, record, shares_memory, unary
 from functad._core.tracer import Tracer, install, make
 from functad._core.values import force
 from functad._numpy.creating import as_type
-from functad._numpy.dispatch import DOORS, mark_views
+from functad._numpy.dispatch import DOORS
 from functad._numpy.indexing import getitem
 from functad._numpy.objects import ELEMENTS, object_array, stack_objects
 from functad._numpy.promote import operand
@@ -51,13 +51,11 @@ def _reshape(self: Tracer, *shape: Any, order: str = "C", copy: Any = None) -> A
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     if order == "C" and all(type(n) is int for n in shape):  # the usual call: half the time of the general door
-        out = unary(_RESHAPE, self, shape)
-        self.builder.views.update((self.atom, out.atom))
-        return out
+        return unary(_RESHAPE, self, shape)
     return DOORS[np.reshape](self, shape, order)
 
 
-_RESHAPE = Door("reshape", lambda x, shape: reshaped(x, shape))
+_RESHAPE = Door("reshape", lambda x, shape: reshaped(x, shape), view=True)
 
 
 def _transpose(self: Tracer, *axes: Any) -> Any:
@@ -137,7 +135,7 @@ def _len(self: Tracer) -> int:
     return self.shape[0]
 
 
-_ROWS = Door("rows", lambda x: tuple(unstacked(operand(x))))
+_ROWS = Door("rows", lambda x: tuple(unstacked(operand(x))), view=True)
 
 
 def _iter(self: Tracer) -> Iterator[Any]:
@@ -145,9 +143,7 @@ def _iter(self: Tracer) -> Iterator[Any]:
         raise TypeError("iteration over a 0-d array")
     if self.ndim == 1:
         return iter(record(ELEMENTS, None, (self,), None))
-    rows = record(_ROWS, None, (self,), None)
-    mark_views((self,), rows)
-    return iter(rows)
+    return iter(record(_ROWS, None, (self,), None))
 
 
 install("__len__", _len)
@@ -250,7 +246,7 @@ def _repoint(self: Tracer, new: Any, what: str, cure: str) -> Tracer:
     """Make the tracer stand for a new array, so that all its names see the change."""
     if self.builder is not CURRENT.get() or not isinstance(new, Tracer) or new.builder is not self.builder:
         raise MutationError(f"{what} would change an array of an enclosing traced function: write `{cure}`")
-    if self.atom in self.builder.views:
+    if shares_memory(self):
         raise MutationError(
             f"{what} on an array that shares its memory with another (one is a slice, reshape or transpose of the other): NumPy would change both.  "
             f"Write `{cure}`"

@@ -193,7 +193,7 @@ for _name, _ufunc in dict(lt=np.less, le=np.less_equal, gt=np.greater, ge=np.gre
     install(f"__{_name}__", lambda self, other, door=_DOORS[_ufunc]: binary(door, self, other))
 for _name, _ufunc in dict(neg=np.negative, abs=np.absolute, invert=np.invert).items():
     install(f"__{_name}__", lambda self, door=_DOORS[_ufunc]: unary(door, self))
-install("__pos__", lambda self: self)
+install("__pos__", lambda self, door=_DOORS[np.positive]: unary(door, self))
 install("__pow__", power)
 install("__rpow__", lambda self, other: binary(_DOORS[np.power], other, self))
 install("__divmod__", lambda self, other: (self // other, self % other))
