@@ -152,8 +152,10 @@ class Writer:
 
     def write(self, xs, steps):
         self.values = list(xs)
-        writers = [self.unary, self.binary, self.binary, self.select, self.view, self.view, self.reduction, self.convert, self.along, self.product,
-                   self.places, self.join, self.branch, self.loop]  # fmt: skip
+        writers = [
+            self.unary, self.binary, self.binary, self.select, self.view, self.view, self.reduction, self.convert, self.along,
+            self.product, self.places, self.join, self.branch, self.loop,
+        ]  # fmt: skip
         for _ in range(steps):
             new = self.random.choice(writers)()
             self.values += [v for v in new or () if v.type.size <= 400]
@@ -301,7 +303,10 @@ def test_random_programs(seed):
     program = verify(stage(lambda *xs: writer.write(xs, 30), types))
     verify(simplify(program))
     numbers = np.random.default_rng(seed)
-    args = [numbers.normal(size=t.shape).astype(t.dtype) if t.dtype.kind == "f" else numbers.integers(-3, 4, t.shape).astype(t.dtype) for t in types]
+    args = [
+        numbers.normal(size=t.shape).astype(t.dtype) if t.dtype.kind == "f" else numbers.integers(-3, 4, t.shape).astype(t.dtype)
+        for t in types
+    ]
     args = [a[()] if np.ndim(a) == 0 else a for a in args]
     if seed % 4 == 0:
         for a in args:

@@ -68,7 +68,11 @@ def test_all_sizes(function, dtype):
     for n in SIZES if function is not table else SIZES[:5]:
         size = (n,) if function is not table else (min(n, 40), min(n, 40) + 2)
         x = np.random.default_rng(n).uniform(0, 3, size).astype(dtype)
-        check(stage(function, [array_type(size, dtype)]), [x], **({"rtol": 1e-5, "atol": 1e-3} if dtype == F4 else {"rtol": 1e-12, "atol": 1e-12}))
+        check(
+            stage(function, [array_type(size, dtype)]),
+            [x],
+            **({"rtol": 1e-5, "atol": 1e-3} if dtype == F4 else {"rtol": 1e-12, "atol": 1e-12}),
+        )
         if n == 2:
             count = compile_count()  # 0, 1 and what differs from them by one are literal
         if n > 2:
@@ -91,10 +95,16 @@ def test_special_values():
     def f(x):
         above = logic.less(Literal(0, x.type), x)
         return [
-            elementwise.sqrt(x), elementwise.mul(x, x), elementwise.exp(x), reduce.reduce_max(x, axes=(0,)), reduce.reduce_sum(x, axes=(0,)),
-            logic.select(above, elementwise.log(x), Literal(0, x.type)), elementwise.maximum(x, Literal(0, x.type)), elementwise.sign(x),
+            elementwise.sqrt(x),
+            elementwise.mul(x, x),
+            elementwise.exp(x),
+            reduce.reduce_max(x, axes=(0,)),
+            reduce.reduce_sum(x, axes=(0,)),
+            logic.select(above, elementwise.log(x), Literal(0, x.type)),
+            elementwise.maximum(x, Literal(0, x.type)),
+            elementwise.sign(x),
             reduce.reduce_sum(logic.select(above, x, Literal(1, x.type)), axes=(0,)),
-        ]  # fmt: skip
+        ]
 
     found = check(stage(f, [array_type(x.shape, F8)]), [x])
     assert np.isnan(found[4])
@@ -104,9 +114,11 @@ def test_special_values():
 def test_integers_and_booleans():
     kinds = [array_type((6,), I8), array_type((6,), I8), array_type((6,), B1), array_type((6,), np.int32)]
     args = [
-        np.array([7, -7, 2**62, 0, -(2**63), 5]), np.array([2, 2, 4, 0, -1, -3]), np.array([True, False] * 3),
+        np.array([7, -7, 2**62, 0, -(2**63), 5]),
+        np.array([2, 2, 4, 0, -1, -3]),
+        np.array([True, False] * 3),
         np.array([2**31 - 1, 5, -5, 0, 1, 2], np.int32),
-    ]  # fmt: skip
+    ]
 
     def f(x, y, b, k):
         return [
@@ -124,7 +136,16 @@ def test_outputs_never_alias():
 
     def f(x):
         y = elementwise.sin(x)
-        return [x, x, y, y, Literal(2.5, kind), shape.reshape(x, shape=(2, 2)), shape.reshape(y, shape=(2, 2)), Literal(7, array_type((), I8))]
+        return [
+            x,
+            x,
+            y,
+            y,
+            Literal(2.5, kind),
+            shape.reshape(x, shape=(2, 2)),
+            shape.reshape(y, shape=(2, 2)),
+            Literal(7, array_type((), I8)),
+        ]
 
     x = np.arange(4.0)
     found = check(stage(f, [kind]), [x])
@@ -150,7 +171,12 @@ def test_numbers_in_and_out():
         assert scaled.dtype == F4
     strict = Executable(program).caller(fallback=lambda *args: args)
     assert strict(0.1, np.float64(0.3), x)[0] == 0.1 * 0.3
-    for args in ((np.float64(0.1), np.float64(0.3), x), (0.1, 0.3, x), (1, np.float64(0.3), x), (0.1, np.float64(0.3), x.astype(F8))):
+    for args in (
+        (np.float64(0.1), np.float64(0.3), x),
+        (0.1, 0.3, x),
+        (1, np.float64(0.3), x),
+        (0.1, np.float64(0.3), x.astype(F8)),
+    ):
         assert strict(*args) is not None
         assert strict(*args)[2] is args[2]  # the fallback's own answer
 
@@ -200,7 +226,12 @@ def test_host_steps_between_kernels():
 
     def f(x):
         ordered = sort.sort(elementwise.sin(x), axis=0)
-        return [elementwise.mul(ordered, x), ordered, x, reduce.reduce_sum(sort.sort(elementwise.exp(ordered), axis=0), axes=(0,))]
+        return [
+            elementwise.mul(ordered, x),
+            ordered,
+            x,
+            reduce.reduce_sum(sort.sort(elementwise.exp(ordered), axis=0), axes=(0,)),
+        ]
 
     program = stage(f, [kind])
     check(program, [np.arange(6.0)])

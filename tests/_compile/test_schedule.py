@@ -33,7 +33,8 @@ def test_value_and_gradient_share_one_loop():
         s, e = elementwise.sin(x), elementwise.exp(elementwise.neg(x))
         value = reduce.reduce_sum(elementwise.mul(elementwise.square(s), e), axes=(0,))
         gradient = elementwise.sub(
-            elementwise.mul(elementwise.mul(Literal(2, X), elementwise.mul(s, elementwise.cos(x))), e), elementwise.mul(elementwise.square(s), e)
+            elementwise.mul(elementwise.mul(Literal(2, X), elementwise.mul(s, elementwise.cos(x))), e),
+            elementwise.mul(elementwise.square(s), e),
         )
         return [value, gradient]
 

@@ -106,7 +106,10 @@ REWRITES = {
     "x * -1": (lambda x, y: elementwise.mul(x, lit(-1.0)), ["neg"]),
     "1 / x": (lambda x, y: elementwise.div(lit(1.0), x), ["reciprocal"]),
     "x / 2": (lambda x, y: elementwise.div(x, lit(2.0)), ["mul"]),
-    "narrow, wide, narrow": (lambda x, y: logic.convert(logic.convert(logic.convert(x, dtype=F4), dtype=F8), dtype=F4), ["convert"]),
+    "narrow, wide, narrow": (
+        lambda x, y: logic.convert(logic.convert(logic.convert(x, dtype=F4), dtype=F8), dtype=F4),
+        ["convert"],
+    ),
     "select of not": (
         lambda x, y: logic.select(logic.logical_not(logic.less(x, y)), x, y),
         ["less", "select"],
@@ -175,10 +178,10 @@ def test_values_stay_bit_for_bit(name):
 
 def test_inner_programs_are_simplified():
     row = array_type((), F8)
-    body = stage(lambda c, x: [elementwise.mul(elementwise.add(c, x), Literal(1.0, row)), elementwise.neg(elementwise.neg(c))], (row, row))
-    program = simplified(
-        lambda c, xs: list(scan.scan(c, xs, body=body, constants=0, carry=1, length=3, reverse=False)), row, X
+    body = stage(
+        lambda c, x: [elementwise.mul(elementwise.add(c, x), Literal(1.0, row)), elementwise.neg(elementwise.neg(c))], (row, row)
     )
+    program = simplified(lambda c, xs: list(scan.scan(c, xs, body=body, constants=0, carry=1, length=3, reverse=False)), row, X)
     assert names(program.equations[0].params["body"]) == ["add"]
     branch = stage(lambda x: [elementwise.neg(elementwise.neg(x))], (X,))
     other = stage(lambda x: [elementwise.sin(x)], (X,))
@@ -190,7 +193,10 @@ def test_integers_and_booleans():
     kind = array_type((3,), I8)
     assert names(simplified(lambda x: elementwise.add(elementwise.mul(x, lit(1, kind)), lit(0, kind)), kind)) == []
     assert names(simplified(lambda x: logic.convert(logic.convert(x, dtype=F8), dtype=F4), kind)) == ["convert", "convert"]
-    assert names(simplified(lambda x: logic.convert(logic.convert(x, dtype=np.dtype("?")), dtype=F8), kind)) == ["convert", "convert"]
+    assert names(simplified(lambda x: logic.convert(logic.convert(x, dtype=np.dtype("?")), dtype=F8), kind)) == [
+        "convert",
+        "convert",
+    ]
 
 
 def test_memo_and_fixpoint():

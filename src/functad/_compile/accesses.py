@@ -1,6 +1,7 @@
 """Where values are while a kernel is written: local variables and buffers, and the lines of its source.
 
-What lives here: `Scalar` and `Buffer`, which spell reads and writes; `Block`, a piece of source that may be extended before it is rendered; `Names`.
+What lives here: `Scalar` and `Buffer`, which spell reads and writes; `Block`, a piece of source that may be extended before it
+is rendered; `Names`.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +38,9 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Contiguous memory behind a pointer: `offset` is where this array begins, `shift` is added to the indices (a part of a larger array)."""
+    """Contiguous memory behind a pointer: `offset` is where this array begins, `shift` is added to the indices (a part of a
+    larger array).
+    """
 
     name: str
     code: str
@@ -76,14 +79,22 @@ class Buffer:
         """One slice along the leading axis."""
         rest = self.shape[1:]
         step = product(rest)
-        return replace(self, shape=rest, offset=sum_of(self.offset, index if step == "1" else f"{index} * {step}" if " " not in step else f"{index} * ({step})"))
+        return replace(
+            self,
+            shape=rest,
+            offset=sum_of(
+                self.offset, index if step == "1" else f"{index} * {step}" if " " not in step else f"{index} * ({step})"
+            ),
+        )
 
 
 Storage = Scalar | Buffer
 
 
 class Block:
-    """Lines of source, each with the equation it was made from, and blocks inside; indentation is relative to the block around it."""
+    """Lines of source, each with the equation it was made from, and blocks inside; indentation is relative to the block around
+    it.
+    """
 
     __slots__ = ("depth", "items")
 
@@ -103,7 +114,7 @@ class Block:
 
     def is_empty(self) -> bool:
         """Whether it has no line."""
-        return all([isinstance(i, Block) and i.is_empty() for i in self.items])
+        return all(isinstance(i, Block) and i.is_empty() for i in self.items)
 
     def render(self, lines: list[str], notes: dict[int, str], depth: int = 0) -> None:
         """Append the lines; `notes` gets the equation of each line number."""

@@ -1,6 +1,7 @@
 """Rules of `simplify` for elementwise operations and reductions: only what is exact for every number.
 
-`x + 0.0` stays (it turns -0.0 into 0.0), `x * 0` stays (NaN), while `x - 0.0`, `x * 1`, `x * -1`, `x - (-y)` have one right answer.
+`x + 0.0` stays (it turns -0.0 into 0.0), `x * 0` stays (NaN), while `x - 0.0`, `x * 1`, `x * -1`, `x - (-y)` have one right
+answer.
 """
 
 import math
@@ -31,7 +32,7 @@ def _is_nothing(a: Atom) -> bool:
     """Whether adding this changes no number: -0.0, or 0 among integers."""
     if not isinstance(a, Literal) or a.value != 0:
         return False
-    return a.type.dtype.kind in "iu" or a.type.dtype.kind == "f" and _sign(a.value) < 0
+    return a.type.dtype.kind in "iu" or (a.type.dtype.kind == "f" and _sign(a.value) < 0)
 
 
 def _add(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
@@ -76,9 +77,9 @@ def _mul(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | Non
     first, second = s.made_by(x, "neg"), s.made_by(y, "neg")
     if first is not None and second is not None:
         return s.bind(elementwise.mul, first.inputs[0], second.inputs[0])
-    for a, b in ((first, y), (second, x)):
-        if a is not None and isinstance(b, Literal) and kind.dtype.kind == "f":
-            return s.bind(elementwise.mul, a.inputs[0], Literal(-b.value, b.type))
+    for e, b in ((first, y), (second, x)):
+        if e is not None and isinstance(b, Literal) and kind.dtype.kind == "f":
+            return s.bind(elementwise.mul, e.inputs[0], Literal(-b.value, b.type))
     return None
 
 
@@ -88,7 +89,12 @@ def _div(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | Non
         return None
     if _is(y, 1):
         return x
-    if isinstance(y, Literal) and y.value in (2, -2, 0.5, -0.5):  # not all powers of two: a mean over 512 must be like one over 500
+    if isinstance(y, Literal) and y.value in (
+        2,
+        -2,
+        0.5,
+        -0.5,
+    ):  # not all powers of two: a mean over 512 must be like one over 500
         return s.bind(elementwise.mul, x, Literal(1 / y.value, y.type))
     if _is(x, 1):
         return s.bind(elementwise.reciprocal, y)
@@ -111,7 +117,9 @@ def _convert(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom |
     if e is not None:
         first = e.inputs[0].type.dtype
         # all integers of up to 32 bits are floats of 64; no float holds all integers of 64
-        exact = np.can_cast(first, x.type.dtype, "safe") and not (first.kind in "iu" and first.itemsize == 8 and x.type.dtype.kind in "fc")
+        exact = np.can_cast(first, x.type.dtype, "safe") and not (
+            first.kind in "iu" and first.itemsize == 8 and x.type.dtype.kind in "fc"
+        )
         if exact and "b" not in (x.type.dtype.kind, kind.dtype.kind):
             return s.bind(logic.convert, e.inputs[0], dtype=kind.dtype)
     return None
@@ -119,7 +127,7 @@ def _convert(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom |
 
 def _select(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
     condition, x, y = inputs
-    if x is y or isinstance(x, Literal) and x == y:
+    if x is y or (isinstance(x, Literal) and x == y):
         return x
     if isinstance(condition, Literal):
         return x if condition.value else y
@@ -163,7 +171,7 @@ def _conj(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | No
 def _reduce(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
     """Over axes of length 1: nothing is added up."""
     x = inputs[0]
-    if not all([x.type.shape[i] == 1 for i in params["axes"]]):
+    if not all(x.type.shape[i] == 1 for i in params["axes"]):
         return None
     return x if not params["axes"] else s.bind(shape.reshape, x, shape=kind.shape)
 
@@ -196,7 +204,8 @@ def spread_alike(s: Simplifier, inputs: Inputs) -> tuple[list[Atom], Params] | N
 
 
 RULES.update({
-    "add": _add, "sub": _sub, "neg": _neg, "mul": _mul, "div": _div, "power_static": _power, "convert": _convert, "select": _select,
-    "logical_not": _logical_not, "stop_gradient": _first, "gate": _second, "real": _part("real", 0), "imag": _part("imag", 1), "conj": _conj,
+    "add": _add, "sub": _sub, "neg": _neg, "mul": _mul, "div": _div, "power_static": _power, "convert": _convert,
+    "select": _select, "logical_not": _logical_not, "stop_gradient": _first, "gate": _second,
+    "real": _part("real", 0), "imag": _part("imag", 1), "conj": _conj,
     "reduce_sum": _reduce_sum, **{f"reduce_{name}": _reduce for name in ("prod", "max", "min", "all", "any")},
 })  # fmt: skip

@@ -1,9 +1,11 @@
-"""Loops along one axis, in order: running sums and products, the linear recurrence, the place of an extreme; adding at computed places."""
+"""Loops along one axis, in order: running sums and products, the linear recurrence, the place of an extreme; adding at computed
+places.
+"""
 
 from collections.abc import Sequence
 
 from functad._compile.accesses import Block, Buffer, cast, product, sum_of
-from functad._compile.emit import ROUTINES, Frame, fill, note_of
+from functad._compile.emit import ROUTINES, Frame, Routine, fill, note_of
 from functad._compile.folds import combined, start_text
 from functad._compile.sizes import code_of
 from functad._core.program import Equation
@@ -23,8 +25,12 @@ def open_loops(frame: Frame, shape: Sequence[str], block: Block, note: str) -> t
     return indices, block
 
 
-def _axis_loops(frame: Frame, e: Equation, buffer: Buffer, block: Block, axis_inside: bool) -> tuple[list[str], str, Block, Block]:
-    """Loops over all axes of a buffer, the axis of the equation in its place or innermost: (indices, count along it, around it, innermost)."""
+def _axis_loops(
+    frame: Frame, e: Equation, buffer: Buffer, block: Block, axis_inside: bool
+) -> tuple[list[str], str, Block, Block]:
+    """Loops over all axes of a buffer, the axis of the equation in its place or innermost: (indices, count along it, around it,
+    innermost).
+    """
     axis, note = e.params["axis"], note_of(e)
     before, count = buffer.shape[:axis], buffer.shape[axis]
     after = buffer.shape[axis + 1 :]
@@ -47,7 +53,7 @@ def _axis_loops(frame: Frame, e: Equation, buffer: Buffer, block: Block, axis_in
     return [*indices, place, *rest], k, around, innermost
 
 
-def _running(combine: str) -> object:
+def _running(combine: str) -> Routine:
     def routine(frame: Frame, e: Equation, block: Block) -> None:
         x, out = frame.spilled(e.inputs[0], block), frame.buffer_of(e.outputs[0])
         indices, k, _, inner = _axis_loops(frame, e, x, block, axis_inside=False)
@@ -56,7 +62,9 @@ def _running(combine: str) -> object:
         inner.line(f"if {k} == 0:", note)
         inner.line(f"    {out.store(out.place(at), x.load(x.place(at)))}", note)
         inner.line("else:", note)
-        inner.line(f"    {out.store(out.place(at), combined(combine, out.code, out.load(out.place(before)), x.load(x.place(at))))}", note)
+        inner.line(
+            f"    {out.store(out.place(at), combined(combine, out.code, out.load(out.place(before)), x.load(x.place(at))))}", note
+        )
 
     return routine
 
@@ -79,25 +87,28 @@ def _recurrence(frame: Frame, e: Equation, block: Block) -> None:
     inner.line(f"    {out.store(place, value)}", note)
 
 
-def _extreme(sign: str) -> object:
+def _extreme(sign: str) -> Routine:
     """The first of the extreme elements; a NaN before all others."""
 
     def routine(frame: Frame, e: Equation, block: Block) -> None:
-        x, out = frame.spilled(e.inputs[0], block), e.outputs[0]
+        x = frame.spilled(e.inputs[0], block)
         axis, note = e.params["axis"], note_of(e)
         indices, k, around, inner = _axis_loops(frame, e, x, block, axis_inside=True)
         best, place, value = frame.names.fresh("t"), frame.names.fresh("q"), frame.names.fresh("v")
         around.line(f"{best} = {start_text('max' if sign == '>' else 'min', x.code)}", note)
         around.line(f"{place} = 0", note)
         inner.line(f"{value} = {x.load(x.place(tuple(indices)))}", note)
-        better = f"{value} {sign} {best}" if x.code != "b1" else (f"{value} and not {best}" if sign == ">" else f"{best} and not {value}")
+        better = (
+            f"{value} {sign} {best}"
+            if x.code != "b1"
+            else (f"{value} and not {best}" if sign == ">" else f"{best} and not {value}")
+        )
         if x.code[0] == "f":
             better = f"({better}) or ({value} != {value} and {best} == {best})"
         inner.line(f"if {k} == 0 or {better}:", note)
         inner.line(f"    {best} = {value}", note)
         inner.line(f"    {place} = {k}", note)
-        after = around  # the result is written behind the loop
-        _write_place(frame, e, block, after, place, [i for d, i in enumerate(indices) if d != axis])
+        _write_place(frame, e, block, around, place, [i for d, i in enumerate(indices) if d != axis])
 
     return routine
 
@@ -158,6 +169,6 @@ def copy(frame: Frame, source: Buffer, target: Buffer, block: Block) -> None:
 
 
 ROUTINES.update({
-    "cumsum": _running("sum"), "cumprod": _running("prod"), "recurrence": _recurrence, "argmax": _extreme(">"), "argmin": _extreme("<"),
-    "scatter_add": _scatter_add,
-})  # type: ignore[dict-item]  # fmt: skip
+    "cumsum": _running("sum"), "cumprod": _running("prod"), "recurrence": _recurrence,
+    "argmax": _extreme(">"), "argmin": _extreme("<"), "scatter_add": _scatter_add,
+})  # fmt: skip

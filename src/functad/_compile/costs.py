@@ -1,7 +1,8 @@
 """The cost model: estimated times, from counts alone and never from a clock, so that a run repeats.
 
-Constants are measured on one core of a 2-core x86-64 machine: a NumPy call costs about 0.7 us and 0.5 ns an element and operation, ten times
-that for a transcendental function; a kernel a third of it; compiling 50 ms and 1.2 ms an equation, and 400 ms more where numba is not imported yet.
+Constants are measured on one core of a 2-core x86-64 machine: a NumPy call costs about 0.7 us and 0.5 ns an element and
+operation, ten times that for a transcendental function; a kernel a third of it; compiling 50 ms and 1.2 ms an equation, and 400
+ms more where numba is not imported yet.
 """
 
 import sys
@@ -45,7 +46,10 @@ def work(program: Program) -> tuple[int, float]:
 
 def _calls(program: Program) -> float:
     """Calls of NumPy, those of loop bodies included."""
-    return sum([1 + sum([_calls(p) * e.params.get("length", 1) for v in e.params.values() for p in _inner(v)]) for e in program.equations])
+    inner = [
+        _calls(p) * float(e.params.get("length", 1)) for e in program.equations for v in e.params.values() for p in _inner(v)
+    ]
+    return len(program.equations) + sum(inner)
 
 
 def numpy_cost(program: Program) -> float:

@@ -1,8 +1,8 @@
 """Products summed over axes: BLAS where both operands are matrices of some size, loops otherwise.
 
-A direct call of gemm takes 14-20 ns and beats loops of run-time sizes from about 4 x 4 on, but loading SciPy's BLAS takes a quarter of a second, so
-the smallest products stay loops.  Loops run along contiguous memory: they add multiples of rows where the last axis is free, and take inner
-products where it is summed.
+A direct call of gemm takes 14-20 ns and beats loops of run-time sizes from about 4 x 4 on, but loading SciPy's BLAS takes a
+quarter of a second, so the smallest products stay loops.  Loops run along contiguous memory: they add multiples of rows where
+the last axis is free, and take inner products where it is summed.
 """
 
 from collections.abc import Hashable, Sequence
@@ -42,7 +42,7 @@ def axes_of(e: Equation) -> Axes:
 
 def _calls_blas(e: Equation) -> Hashable:
     """Whether this product is worth a call: the choice is part of the kernel's key."""
-    if code_of(e.outputs[0])[0] not in "fc" or not all([a.type.size for a in e.inputs]):
+    if code_of(e.outputs[0])[0] not in "fc" or not all(a.type.size for a in e.inputs):
         return False
     axes = axes_of(e)
     x, y = e.inputs[0].type.shape, e.inputs[1].type.shape
@@ -53,7 +53,13 @@ def _calls_blas(e: Equation) -> Hashable:
         columns *= y[j]
     for i in axes.sum_x:
         inner *= x[i]
-    return rows > 1 and columns > 1 and inner > 1 and rows * columns * inner >= LEAST_WORK and max(rows, columns, inner) <= LARGEST_SIZE
+    return (
+        rows > 1
+        and columns > 1
+        and inner > 1
+        and rows * columns * inner >= LEAST_WORK
+        and max(rows, columns, inner) <= LARGEST_SIZE
+    )
 
 
 def _dot(frame: Frame, e: Equation, block: Block) -> None:
@@ -77,7 +83,9 @@ def _dot(frame: Frame, e: Equation, block: Block) -> None:
         inner.line(out.store(out.place((*batch, *free_x, *free_y)), total), note_of(e))
 
 
-def _place(buffer: Buffer, batch: tuple[int, ...], free: tuple[int, ...], summed: tuple[int, ...], *indices: Sequence[str]) -> str:
+def _place(
+    buffer: Buffer, batch: tuple[int, ...], free: tuple[int, ...], summed: tuple[int, ...], *indices: Sequence[str]
+) -> str:
     """Position in an operand from the indices of its batch, free and summed axes."""
     at = dict(zip((*batch, *free, *summed), [i for group in indices for i in group], strict=True))
     return buffer.place(tuple([at[k] for k in range(len(buffer.shape))]))
@@ -94,7 +102,15 @@ def _plus(code: str, total: str, x: str) -> str:
 
 
 def _inner_product(
-    frame: Frame, e: Equation, axes: Axes, x: Buffer, y: Buffer, batch: Sequence[str], free_x: Sequence[str], free_y: Sequence[str], block: Block
+    frame: Frame,
+    e: Equation,
+    axes: Axes,
+    x: Buffer,
+    y: Buffer,
+    batch: Sequence[str],
+    free_x: Sequence[str],
+    free_y: Sequence[str],
+    block: Block,
 ) -> str:
     """One element of the result, summed in a local variable."""
     code, note = x.code, note_of(e)
@@ -141,8 +157,18 @@ def _rows(frame: Frame, e: Equation, axes: Axes, x: Buffer, y: Buffer, block: Bl
 # ---- BLAS
 
 
-def _matrix(frame: Frame, buffer: Buffer, batch: tuple[int, ...], free: tuple[int, ...], summed: tuple[int, ...], e: Equation, block: Block) -> Any:
-    """(buffer with the batch axes first, whether the summed axes come before the free ones), copied where the axes lie otherwise."""
+def _matrix(
+    frame: Frame,
+    buffer: Buffer,
+    batch: tuple[int, ...],
+    free: tuple[int, ...],
+    summed: tuple[int, ...],
+    e: Equation,
+    block: Block,
+) -> Any:
+    """(buffer with the batch axes first, whether the summed axes come before the free ones), copied where the axes lie
+    otherwise.
+    """
     order = tuple(range(len(buffer.shape)))
     for wanted, turned in (((*batch, *free, *summed), False), ((*batch, *summed, *free), True)):
         if wanted == order:
@@ -166,7 +192,7 @@ def _blas(frame: Frame, e: Equation, x: Buffer, y: Buffer, block: Block) -> None
     rows, columns, inner = _group(x.shape, axes.free_x), _group(y.shape, axes.free_y), _group(x.shape, axes.sum_x)
     left, x_turned = _matrix(frame, x, axes.batch_x, axes.free_x, axes.sum_x, e, block)
     right, y_summed_first = _matrix(frame, y, axes.batch_y, axes.free_y, axes.sum_y, e, block)
-    if axes.sum_y != tuple(sorted(axes.sum_y)) and right is y or axes.sum_x != tuple(sorted(axes.sum_x)) and left is x:
+    if (axes.sum_y != tuple(sorted(axes.sum_y)) and right is y) or (axes.sum_x != tuple(sorted(axes.sum_x)) and left is x):
         raise AssertionError("summed axes in another order are copied")
     batch, body = open_loops(frame, [x.shape[i] for i in axes.batch_x], block, note)
 

@@ -1,8 +1,9 @@
 """Spelling a plan as the source of one kernel: readable Python, the types as comments, each line mapped to its equation.
 
-What lives here: `kernel_text`, the frames in which programs (inner ones too) are spelt, and the table of routines for equations that have loops of their own.
-What it promises: one function of pointers and int64 sizes that returns a status; literals and helper names carry the dtype; every loop is guarded
-by its sizes; policy is not here but in `schedule`.
+What lives here: `kernel_text`, the frames in which programs (inner ones too) are spelt, and the table of routines for equations
+that have loops of their own.
+What it promises: one function of pointers and int64 sizes that returns a status; literals and helper names carry the dtype;
+every loop is guarded by its sizes; policy is not here but in `schedule`.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +43,9 @@ class KernelText:
 
 
 class Frame:
-    """One program being spelt: where its variables are.  Inner programs have frames of their own and share names, sizes and scratch."""
+    """One program being spelt: where its variables are.  Inner programs have frames of their own and share names, sizes and
+    scratch.
+    """
 
     def __init__(self, program: Program, sizes: Sizes, names: Names, scratch: list[tuple[str, tuple[str, ...]]]) -> None:
         self.sizes, self.names, self.scratch = sizes, names, scratch

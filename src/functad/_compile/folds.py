@@ -1,8 +1,8 @@
 """Spelling reductions inside a nest of loops.
 
-What lives here: `Folding`.  Axes that are reduced innermost are added up in local variables, the others in the result itself, row by row.
-Sums of floats run in blocks of 1024 whose order LLVM may change, with a compensated sum of the blocks: as accurate as NumPy's pairwise sum at no
-cost (1e6 x 0.1: 7 units in the last place; without blocks 5724), and vectorised.
+What lives here: `Folding`. Axes that are reduced innermost are added up in local variables, the others in the result itself,
+row by row. Sums of floats run in blocks of 1024 whose order LLVM may change, with a compensated sum of the blocks: as accurate
+as NumPy's pairwise sum at no cost (1e6 x 0.1: 7 units in the last place; without blocks 5724), and vectorised.
 """
 
 from typing import TYPE_CHECKING
@@ -82,7 +82,8 @@ class Folding:
     def write(self) -> None:
         nest, e = self.nest, self.e
         full = len(e.params["axes"]) == e.inputs[0].type.ndim
-        source = nest.frame.plan.roots.get(e.inputs[0], e.inputs[0]) if full else e.inputs[0]  # type: ignore[arg-type]  # literals are not found
+        # literals are not found
+        source = nest.frame.plan.roots.get(e.inputs[0], e.inputs[0]) if full else e.inputs[0]  # type: ignore[arg-type]
         at = nest.identity(source)
         value = nest.value(source, at, nest.base)
         if self.earlier:

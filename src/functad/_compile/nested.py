@@ -1,8 +1,8 @@
 """Inner programs inside a kernel: `scan` and `while_loop` are loops, `cond` is a branch.
 
-Bodies are scheduled by themselves and spelt once, whatever the trip count.  Numbers that are carried are local variables.  An array that is
-carried lies in the memory of its final value; a step that reads it element by element while it writes the next one does so in place, any other
-writes beside it and copies it over.
+Bodies are scheduled by themselves and spelt once, whatever the trip count.  Numbers that are carried are local variables.  An
+array that is carried lies in the memory of its final value; a step that reads it element by element while it writes the next
+one does so in place, any other writes beside it and copies it over.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,9 @@ def _read_by(program: Program) -> set[Atom]:
 class _Carry:
     """What goes from step to step: where it is (`now`) and where a step writes it (`next`)."""
 
-    def __init__(self, frame: Frame, inner: Frame, first: int, initial: Sequence[Atom], outputs: Sequence[Var], block: Block) -> None:
+    def __init__(
+        self, frame: Frame, inner: Frame, first: int, initial: Sequence[Atom], outputs: Sequence[Var], block: Block
+    ) -> None:
         self.frame, self.outputs = frame, outputs
         self.now: list[Storage] = []
         self.next: list[Storage] = []

@@ -1,10 +1,10 @@
 """From a program to something that runs.
 
-What lives here: `Executable`, which evaluates a program in NumPy until a kernel has paid for itself (the ski-rental rule: when what the NumPy calls
-are estimated to have cost exceeds what compiling is estimated to cost), or from the start where the kernel is there or asked for; the
-process-wide table of kernels by program structure; the setting that pins an evaluator.
-What it promises: thread-safe; one compile for each key; results are fresh arrays, numbers without axes are NumPy scalars; equal bits for equal calls
-under one evaluator.  The table lives as long as the process.
+What lives here: `Executable`, which evaluates a program in NumPy until a kernel has paid for itself (the ski-rental rule: when
+what the NumPy calls are estimated to have cost exceeds what compiling is estimated to cost), or from the start where the kernel
+is there or asked for; the process-wide table of kernels by program structure; the setting that pins an evaluator.
+What it promises: thread-safe; one compile for each key; results are fresh arrays, numbers without axes are NumPy scalars; equal
+bits for equal calls under one evaluator. The table lives as long as the process.
 """
 
 import threading
@@ -83,7 +83,8 @@ def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, Ke
             except KernelError as error:
                 message = str(error).split("\n  at ")[0]
                 raise KernelError(
-                    f"{message}\n\n{text.source}\nThis is a fault of functad; until it is mended, evaluate in NumPy with `evaluator('numpy')`"
+                    f"{message}\n\n{text.source}\nThis is a fault of functad; until it is mended, evaluate in NumPy "
+                    "with `evaluator('numpy')`"
                 ) from None
         return recipe.kernel, recipe.text
 
@@ -107,7 +108,10 @@ def _segment_caller(program: Program, bound: Mapping[int, Any], fallback: Callab
 
 def _slots(program: Program, exact: bool) -> list[Slot]:
     """Inputs as the front sees them; `exact` tells Python's numbers from NumPy's, which promote otherwise."""
-    return [Slot(v.type.dtype, v.type.shape, not v.type.shape, v.type.weak if exact and not v.type.shape else None) for v in program.inputs]
+    return [
+        Slot(v.type.dtype, v.type.shape, not v.type.shape, v.type.weak if exact and not v.type.shape else None)
+        for v in program.inputs
+    ]
 
 
 class Executable:
@@ -179,17 +183,20 @@ class Executable:
             return self._compiled
 
     def caller(self, bound: Mapping[int, Any] | None = None, fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """A callable that takes the inputs that are not bound (by position) and returns one result, or a tuple where there is not just one.
+        """A callable that takes the inputs that are not bound (by position) and returns one result, or a tuple where there is
+        not just one.
 
-        Kernels are compiled now; where there is no host operation, the callable is the front in machine code itself.  Arguments of other types
-        than the inputs go to `fallback`, or are converted where there is none.
+        Kernels are compiled now; where there is no host operation, the callable is the front in machine code itself.  Arguments
+        of other types than the inputs go to `fallback`, or are converted where there is none.
         """
         if self.evaluator == "numpy" or (self.evaluator is None and _PINNED.get() == "numpy"):
             call = _with_bound(self._numpy or self._in_numpy(), len(self.program.inputs), bound or {})
             return self._guarded(_unpacked(call, len(self.program.outputs)), bound or {}, fallback)
         return self._caller(bound or {}, always_tuple=False, fallback=fallback)
 
-    def _guarded(self, call: Callable[..., Any], bound: Mapping[int, Any], fallback: Callable[..., Any] | None) -> Callable[..., Any]:
+    def _guarded(
+        self, call: Callable[..., Any], bound: Mapping[int, Any], fallback: Callable[..., Any] | None
+    ) -> Callable[..., Any]:
         """`call` behind a check of its arguments."""
         if fallback is None:
             return call
@@ -202,7 +209,9 @@ class Executable:
 
         return checked
 
-    def _caller(self, bound: Mapping[int, Any], always_tuple: bool, fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def _caller(
+        self, bound: Mapping[int, Any], always_tuple: bool, fallback: Callable[..., Any] | None = None
+    ) -> Callable[..., Any]:
         program = self.simplified
         pieces = cut(program)
         single = len(program.outputs) == 1

@@ -1,8 +1,9 @@
 """Policy: loops over the same rows run block by block, so that what one writes is still in the cache when the next reads it.
 
-What lives here: `Rows` and `in_rows`.  A row's maximum, the sum of its exponentials and their quotient are three nests over one matrix; run one after
-the other they read it three times from memory (layer norm of 1000 x 512: twice as slow).  Loops join a block if all that they read from the loops before
-them in it lies in the same row.  What nobody outside of the block reads gets memory for one block only.
+What lives here: `Rows` and `in_rows`. A row's maximum, the sum of its exponentials and their quotient are three nests over one
+matrix; run one after the other they read it three times from memory (layer norm of 1000 x 512: twice as slow). Loops join a
+block if all that they read from the loops before them in it lies in the same row. What nobody outside of the block reads gets
+memory for one block only.
 """
 
 from collections.abc import Callable
@@ -122,7 +123,9 @@ def in_rows(plan: Plan, sizes: Sizes) -> list[Step]:
     return [_settled(plan, steps, step, whole[i]) for i, step in enumerate(steps)]
 
 
-def _join(reader: _Reader, steps: list[Step], place: dict[Var, int], whole: dict[int, dict[Var, bool]], step: Loops) -> int | None:
+def _join(
+    reader: _Reader, steps: list[Step], place: dict[Var, int], whole: dict[int, dict[Var, bool]], step: Loops
+) -> int | None:
     """Index of the rows that this nest may join: those it reads from, where all else that it reads is there before them."""
     reads = reader.of_step(step)
     at = max([place.get(m, -1) for m, _ in reads], default=-1)

@@ -1,14 +1,16 @@
 """Policy: which variables get memory, which loops compute what.
 
-What lives here: `schedule`, from a program to a list of steps (`Loops` over an index space, `Routine`s with loops of their own) and the set
-of variables that are stored.  What is not stored is pulled: computed where a stored variable, a reduction or a result asks for it.
-What it may assume: every equation has a kernel form; its answer depends on what is in the kernel's key only (see `sizes`), never on a number.
-What it promises: steps in an order in which everything is stored before it is read; within one `Loops` a stored variable is read at
-the index at which it is being written, or not at all.
+What lives here: `schedule`, from a program to a list of steps (`Loops` over an index space, `Routine`s with loops of their own)
+and the set of variables that are stored. What is not stored is pulled: computed where a stored variable, a reduction or a
+result asks for it.
+What it may assume: every equation has a kernel form; its answer depends on what is in the kernel's key only (see `sizes`),
+never on a number.
+What it promises: steps in an order in which everything is stored before it is read; within one `Loops` a stored variable is
+read at the index at which it is being written, or not at all.
 
-The rules, and why: a value that would be computed at several index maps, in several loops or again in an outer loop is stored if it is costly
-(an exponential takes 1.1 ns, a store and a load about 0.5); long chains are cut, since loops of more than about 100 transcendental
-operations run out of registers; equal index spaces share a loop wherever no dependence forbids it.
+The rules, and why: a value that would be computed at several index maps, in several loops or again in an outer loop is stored
+if it is costly (an exponential takes 1.1 ns, a store and a load about 0.5); long chains are cut, since loops of more than about
+100 transcendental operations run out of registers; equal index spaces share a loop wherever no dependence forbids it.
 """
 
 from collections.abc import Hashable, Sequence
@@ -32,7 +34,9 @@ PULLED = frozenset({"gather", "iota"})  # calls without loops of their own: one 
 
 @dataclass(eq=False)
 class Store:
-    """Write `atom`, element by element, to its own storage, to a result (`output`), or to a part of a join (`region`: variable, axis, first index)."""
+    """Write `atom`, element by element, to its own storage, to a result (`output`), or to a part of a join (`region`: variable,
+    axis, first index).
+    """
 
     atom: Atom
     output: int | None = None
@@ -65,7 +69,9 @@ Step = Any  # Loops, Routine, or Rows of `rows`
 
 @dataclass(eq=False)
 class Plan:
-    """`stored`: variables that get storage of their own; `roots`: for a variable that shares another's storage in the same order, that other."""
+    """`stored`: variables that get storage of their own; `roots`: for a variable that shares another's storage in the same
+    order, that other.
+    """
 
     program: Program
     steps: list[Step]
@@ -75,20 +81,23 @@ class Plan:
     own_output: dict[Var, int]  # stored variable -> result that is its storage
 
     def overwrites(self, given: Var, output: int) -> bool:
-        """Whether a result may be written over an input: where nothing reads the input but the loops that write the result, each element just before."""
+        """Whether a result may be written over an input: where nothing reads the input but the loops that write the result,
+        each element just before.
+        """
         a = self.program.outputs[output]
         if not isinstance(a, Var) or self.own_output.get(a) != output or a.type.shape != given.type.shape:
             return False
         for step in self.steps:
             if isinstance(step, Routine):
-                if any([self.roots.get(x, x) is given for x in step.equation.inputs]):  # type: ignore[arg-type]  # literals are not found
+                # literals are not found
+                if any(self.roots.get(x, x) is given for x in step.equation.inputs):  # type: ignore[arg-type]
                     return False
             elif a in step.written:
                 if (given, False) in step.reads or not self._reaches(a, given):
                     return False
             elif (given, False) in step.reads or (given, True) in step.reads:
                 return False
-        return any([isinstance(step, Loops) and a in step.written for step in self.steps])
+        return any(isinstance(step, Loops) and a in step.written for step in self.steps)
 
     def _reaches(self, v: Var, given: Var) -> bool:
         """Whether the value of v is computed from the input, element by element, in the loops that write it."""
@@ -123,8 +132,10 @@ def probe(e: Equation, sizes: Sizes, indices: Sequence[str]) -> list[tuple[str |
     """Pieces of a view at these indices: (condition, which input, its indices), tried in order."""
     kernel = e.op.kernel
     assert isinstance(kernel, View)
-    params = {k: v for k, v in ((k, sizes.param(k, v)) for k, v in e.params.items())}
-    found = kernel.index(list(indices), [sizes.shape(a.type.shape) for a in e.inputs], sizes.shape(e.outputs[0].type.shape), **params)
+    params = {k: sizes.param(k, v) for k, v in e.params.items()}
+    found = kernel.index(
+        list(indices), [sizes.shape(a.type.shape) for a in e.inputs], sizes.shape(e.outputs[0].type.shape), **params
+    )
     if isinstance(found, tuple):
         found = [(None, *found)]
     return found  # type: ignore[no-any-return]  # index maps are untyped
@@ -187,7 +198,7 @@ class _Scheduler:
                 if kernel.keeps_order and isinstance(e.inputs[0], Var):
                     self.roots[out] = self.roots.get(e.inputs[0], e.inputs[0])
                 self.cost[out] = 0.2 + max([self.cost.get(a, 0.0) for a in e.inputs if isinstance(a, Var)], default=0.0)
-            elif isinstance(kernel, Expression) or isinstance(kernel, Call) and kernel.kind in PULLED:
+            elif isinstance(kernel, Expression) or (isinstance(kernel, Call) and kernel.kind in PULLED):
                 below = sum([self.cost.get(a, 0.0) for a in e.inputs if isinstance(a, Var)])
                 self.cost[out] = min(cost_of(e) + below, 1e4) if out.type.shape else 0.0
             else:
@@ -232,7 +243,9 @@ class _Scheduler:
             ids = maps.get(out, set())
             if not out.type.shape and out not in self.roots:
                 self.stored.add(out)
-            elif out not in self.stored and (len(ids) > 4 * MOST_MAPS if isinstance(kernel, View) else self._is_repeated(out, len(ids))):
+            elif out not in self.stored and (
+                len(ids) > 4 * MOST_MAPS if isinstance(kernel, View) else self._is_repeated(out, len(ids))
+            ):
                 self.mark(out)
             if out in self.stored:
                 ids = {self.root_map(out)}
@@ -269,7 +282,8 @@ class _Scheduler:
                 continue
             a = e.inputs[which]
             used = [t for t in texts if t != "0"]
-            if used and set(used) <= set(loops) and used != loops[: len(used)] and len(used) < len(loops) and self.cost.get(a, 0.0) >= 2:  # type: ignore[arg-type]
+            repeated = 0 < len(used) < len(loops) and set(used) <= set(loops) and used != loops[: len(used)]
+            if repeated and isinstance(a, Var) and self.cost.get(a, 0.0) >= 2:
                 self.mark(a)  # an outer loop would compute it again
             ask(a, {self.ids.setdefault((i, condition, tuple(texts)), len(self.ids)) for i in ids})
 

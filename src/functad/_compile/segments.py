@@ -102,7 +102,11 @@ def cut(program: Program) -> list[Segment | Equation]:
 
 
 def _segment(
-    equations: Sequence[Equation], program: Program, kernels: Mapping[int, Sequence[Equation]], hosts: Mapping[int, Sequence[Equation]], at: int
+    equations: Sequence[Equation],
+    program: Program,
+    kernels: Mapping[int, Sequence[Equation]],
+    hosts: Mapping[int, Sequence[Equation]],
+    at: int,
 ) -> Segment:
     bound = {v for e in equations for v in e.outputs}
     inputs = dict.fromkeys([a for e in equations for a in e.inputs if isinstance(a, Var) and a not in bound])
@@ -112,11 +116,19 @@ def _segment(
 
 
 def driver(
-    program: Program, pieces: Sequence[Segment | Equation], callers: Mapping[Segment, Callable[..., Any]], bound: Mapping[int, Any]
+    program: Program,
+    pieces: Sequence[Segment | Equation],
+    callers: Mapping[Segment, Callable[..., Any]],
+    bound: Mapping[int, Any],
 ) -> Callable[..., tuple[Any, ...]]:
     """A function of the inputs that are not bound, which calls the pieces in order and returns the tuple of results."""
     names: dict[Var, str] = {v: f"v{i}" for i, v in enumerate(program.inputs)}
-    namespace: dict[str, Any] = {"errstate": np.errstate, "array": np.array, "asarray": np.asarray, **{f"v{i}": x for i, x in bound.items()}}
+    namespace: dict[str, Any] = {
+        "errstate": np.errstate,
+        "array": np.array,
+        "asarray": np.asarray,
+        **{f"v{i}": x for i, x in bound.items()},
+    }
     lines = ["with errstate(all='ignore'):"]
 
     def constant(value: Any) -> str:
@@ -152,5 +164,7 @@ def driver(
     for a in program.outputs:
         results.append(f"{text(a)}[()]" if not a.type.shape else (text(a) if a in fresh else f"array({text(a)})"))
         fresh.discard(a)
-    source = f"def run({', '.join(taken)}):\n" + "".join(f"    {line}\n" for line in [*lines, f"return ({''.join(r + ', ' for r in results)})"])
+    source = f"def run({', '.join(taken)}):\n" + "".join(
+        f"    {line}\n" for line in [*lines, f"return ({''.join(r + ', ' for r in results)})"]
+    )
     return compile_source(source, "run", namespace)

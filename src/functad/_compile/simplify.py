@@ -1,8 +1,9 @@
 """Program -> a smaller program with the same values.
 
-What lives here: the pass itself: dead code, common subexpressions, constant folding, inner programs, and the rules of `algebra` and `views`.
-What it promises: the same inputs and outputs; every value is what the given program has, NaN, infinities and signs of zero included; one
-pass over the equations, about 10 us each, kept in the program's memo.
+What lives here: the pass itself: dead code, common subexpressions, constant folding, inner programs, and the rules of `algebra`
+and `views`.
+What it promises: the same inputs and outputs; every value is what the given program has, NaN, infinities and signs of zero
+included; one pass over the equations, about 10 us each, kept in the program's memo.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -15,7 +16,8 @@ from functad._core.program import Atom, Equation, Literal, Program, Var, without
 
 __all__ = ["RULES", "Simplifier", "simplify"]
 
-# Name of a primitive -> rule: (simplifier, inputs, params, output type) -> the atom that it equals, or None.  Filled by `algebra` and `views`.
+# Name of a primitive -> rule: (simplifier, inputs, params, output type) -> the atom that it equals, or None.  Filled by
+# `algebra` and `views`.
 RULES: dict[str, Callable[["Simplifier", tuple[Atom, ...], Mapping[str, Any], Any], Atom | None]] = {}
 _COMMUTES = frozenset({"add", "mul", "equal", "not_equal", "logical_and", "logical_or", "logical_xor"})  # bit for bit
 
@@ -26,7 +28,7 @@ def simplify(program: Program) -> Program:
     if found is None:
         found = program.memo["simplified"] = Simplifier().run(without_dead(program))
         found.memo["simplified"] = found
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 class Simplifier:
@@ -58,7 +60,9 @@ class Simplifier:
         """An operation of one output on these atoms, simplified."""
         return self.record(op, inputs, params, None)[0]
 
-    def record(self, op: Primitive, inputs: tuple[Atom, ...], params: Mapping[str, Any], outputs: Sequence[Var] | None) -> tuple[Atom, ...]:
+    def record(
+        self, op: Primitive, inputs: tuple[Atom, ...], params: Mapping[str, Any], outputs: Sequence[Var] | None
+    ) -> tuple[Atom, ...]:
         """The atoms that `op(*inputs)` equals; a new equation only where there is none for it."""
         if op.identity:
             return inputs[:1]
@@ -73,7 +77,7 @@ class Simplifier:
                 atom = rule(self, inputs, params, kind)
                 if atom is not None:
                     return (atom,)
-            if inputs and isinstance(op.kernel, Expression) and all([isinstance(a, Literal) for a in inputs]):
+            if inputs and isinstance(op.kernel, Expression) and all(isinstance(a, Literal) for a in inputs):
                 return (folded(op, inputs, params, kind),)  # type: ignore[arg-type]  # all literals
             if inputs and isinstance(op.kernel, Expression) and kind.shape:
                 small = spread_alike(self, inputs)
@@ -101,7 +105,9 @@ class Simplifier:
         program = next(p for p in params.values() if isinstance(p, Program))
         atoms: dict[Any, Atom] = dict(zip(program.inputs, inputs, strict=True))
         for e in program.equations:
-            atoms.update(zip(e.outputs, self.record(e.op, tuple([atoms.get(a, a) for a in e.inputs]), e.params, None), strict=True))
+            atoms.update(
+                zip(e.outputs, self.record(e.op, tuple([atoms.get(a, a) for a in e.inputs]), e.params, None), strict=True)
+            )
         return tuple([atoms.get(a, a) for a in program.outputs])
 
 
@@ -114,7 +120,8 @@ def _simplified_params(params: Mapping[str, Any]) -> Mapping[str, Any]:
             new = simplify(v)
         elif isinstance(v, tuple) and v and isinstance(v[0], Program):
             inner = [simplify(p) for p in v]
-            new = type(v)(*inner) if hasattr(v, "_fields") else tuple(inner)
+            make: Any = type(v)
+            new = make(*inner) if hasattr(v, "_fields") else tuple(inner)
         if new is not v:
             changed = {**(changed or params), k: new}
     return params if changed is None else changed

@@ -1,10 +1,10 @@
 """The door of `schedule`: whole numbers leave the program here, and what remains is the key of its kernel.
 
-What lives here: `Sizes`, which gives each size a symbol, equal where equal in value, with 0 and 1 literal, and `read`, which walks a program
-once and gives its key together with its sizes.
-What it promises: two programs with equal keys have the same symbols in the same order, so that one source serves both; nothing behind
-this door sees a number that is not in the key.  Sizes (`s0`, `s1`) and the whole numbers of views (starts, steps, pads: `h0`, `h1`) are two pools,
-since a start that happens to equal a size would only split keys.
+What lives here: `Sizes`, which gives each size a symbol, equal where equal in value, with 0 and 1 literal, and `read`, which
+walks a program once and gives its key together with its sizes.
+What it promises: two programs with equal keys have the same symbols in the same order, so that one source serves both; nothing
+behind this door sees a number that is not in the key. Sizes (`s0`, `s1`) and the whole numbers of views (starts, steps, pads:
+`h0`, `h1`) are two pools, since a start that happens to equal a size would only split keys.
 """
 
 from collections.abc import Callable, Hashable
@@ -21,8 +21,9 @@ __all__ = ["CODES", "POLICIES", "Sizes", "code_of", "read"]
 CODES: dict[Any, str] = {
     np.dtype(name): code
     for name, code in (
-        ("float64", "f8"), ("float32", "f4"), ("int64", "i8"), ("int32", "i4"), ("int16", "i2"), ("int8", "i1"), ("uint64", "u8"), ("uint32", "u4"),
-        ("uint16", "u2"), ("uint8", "u1"), ("bool", "b1"), ("complex128", "c16"), ("complex64", "c8"),
+        ("float64", "f8"), ("float32", "f4"), ("int64", "i8"), ("int32", "i4"), ("int16", "i2"), ("int8", "i1"),
+        ("uint64", "u8"), ("uint32", "u4"), ("uint16", "u2"), ("uint8", "u1"),
+        ("bool", "b1"), ("complex128", "c16"), ("complex64", "c8"),
     )
 }  # fmt: skip
 
@@ -31,7 +32,8 @@ _SIZE_PARAMS = frozenset({"shape", "size", "length"})
 _COMMON = {repr(x): repr(x) for x in (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, float("inf"), float("-inf"), float("nan"))}
 _HOLE_PARAMS = frozenset({"start", "step", "low", "high", "inner"})
 
-# Call kind -> choice that depends on the exact sizes and therefore belongs to the key (a large product calls BLAS, a small one is a loop).
+# Call kind -> choice that depends on the exact sizes and therefore belongs to the key (a large product calls BLAS, a small one
+# is a loop).
 POLICIES: dict[str, Callable[[Equation], Hashable]] = {}
 
 
@@ -84,9 +86,11 @@ class Sizes:
         return value
 
     def literal(self, a: Literal) -> str:
-        """Text of a literal, with its dtype: an untyped one would silently be float64 (415 of 1000 float32 values differed, seven times slower).
+        """Text of a literal, with its dtype: an untyped one would silently be float64 (415 of 1000 float32 values differed,
+        seven times slower).
 
-        A number that may come from a size (the 1000 of a mean) must not be in the key: all but the commonest are read from memory.
+        A number that may come from a size (the 1000 of a mean) must not be in the key: all but the commonest are read from
+        memory.
         """
         code, value = code_of(a), a.value
         if code == "b1":

@@ -66,7 +66,7 @@ def _transpose(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom
 
 def _slice(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
     x, start, size, step = inputs[0], params["start"], params["size"], params["step"]
-    if x.type.shape == size and not any(start) and all([d == 1 or n <= 1 for d, n in zip(step, size, strict=True)]):
+    if x.type.shape == size and not any(start) and all(d == 1 or n <= 1 for d, n in zip(step, size, strict=True)):
         return x
     if (e := s.made_by(x, "slice")) is not None:
         begin = tuple([a + b * d for a, b, d in zip(e.params["start"], start, e.params["step"], strict=True)])
@@ -127,7 +127,7 @@ def _pad(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | Non
 
 def _flip(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
     x = inputs[0]
-    if all([x.type.shape[i] <= 1 for i in params["axes"]]):
+    if all(x.type.shape[i] <= 1 for i in params["axes"]):
         return x
     e = s.made_by(x, "flip")
     if e is not None:
@@ -149,7 +149,7 @@ def sum_of_pads(s: Simplifier, x: Any, y: Any) -> Atom | None:
     a, b = first.inputs[0], second.inputs[0]
     if first.params["low"][axis] + a.type.shape[axis] != second.params["low"][axis] or not a.type.size or not b.type.size:
         return None
-    if any([i != axis and n != m for i, (n, m) in enumerate(zip(a.type.shape, b.type.shape, strict=True))]):
+    if any(i != axis and n != m for i, (n, m) in enumerate(zip(a.type.shape, b.type.shape, strict=True))):
         return None
     joined = s.bind(shapes.concatenate, a, b, axis=axis)
     return s.bind(shapes.pad, joined, low=first.params["low"], high=second.params["high"], inner=first.params["inner"])
@@ -162,14 +162,15 @@ def _concatenate(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> At
         full += [b for b in ([a] if e is None or e.params != params else e.inputs) if b.type.shape[params["axis"]]]
     if len(full) == 1:
         return full[0]
-    if full and isinstance(full[0], Literal) and all([isinstance(a, Literal) and a.value == full[0].value and repr(a.value) == repr(full[0].value) for a in full]):  # type: ignore[union-attr]
-        return Literal(full[0].value, kind)  # type: ignore[union-attr]  # literals, as just seen
+    first = full[0] if full else None
+    if isinstance(first, Literal) and all(isinstance(a, Literal) and repr(a.value) == repr(first.value) for a in full):
+        return Literal(first.value, kind)
     if full and len(full) != len(inputs):
         return s.bind(shapes.concatenate, *full, **params)
     return None
 
 
 RULES.update({
-    "broadcast": _of_literal(_broadcast), "reshape": _of_literal(_reshape), "transpose": _of_literal(_transpose), "slice": _of_literal(_slice),
-    "flip": _of_literal(_flip), "pad": _pad, "concatenate": _concatenate,
+    "broadcast": _of_literal(_broadcast), "reshape": _of_literal(_reshape), "transpose": _of_literal(_transpose),
+    "slice": _of_literal(_slice), "flip": _of_literal(_flip), "pad": _pad, "concatenate": _concatenate,
 })  # fmt: skip
