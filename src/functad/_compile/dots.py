@@ -12,10 +12,10 @@ from functad._compile.accesses import Block, Buffer, cast, product
 from functad._compile.along import open_loops
 from functad._compile.emit import ROUTINES, Frame, fill, note_of
 from functad._compile.folds import combined, start_text
-from functad._compile.mathlib.blas import LARGEST_SIZE
 from functad._compile.sizes import POLICIES, code_of
 from functad._core.program import Equation
 
+LARGEST_SIZE = 2**31 - 1  # SciPy's BLAS counts in 32 bits
 LEAST_WORK = 512  # multiplications, above which a matrix product calls BLAS
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from functad._compile import routines  # noqa: F401  # fills the tables that keys and plans ask
 from functad._compile.costs import compile_cost, kernel_cost, numpy_cost
 from functad._compile.emit import KernelText, kernel_text
 from functad._compile.front import Slot, is_exact, make_caller

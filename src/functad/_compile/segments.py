@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from functad._compile.loops import UnsupportedKernelError, expression_text
+from functad._compile.emit import ROUTINES
+from functad._compile.loops import PULLED_CALLS, UnsupportedKernelError, expression_text
 from functad._compile.mathlib import has_helper
 from functad._compile.schedule import PULLED
 from functad._compile.sizes import CODES
@@ -56,10 +57,6 @@ def host_reason(e: Equation) -> str | None:
 
 
 def _call_reason(e: Equation, kernel: Call) -> str | None:
-    from functad._compile import routines  # noqa: F401  # fills ROUTINES
-    from functad._compile.emit import ROUTINES
-    from functad._compile.loops import PULLED_CALLS
-
     if kernel.kind not in ROUTINES and kernel.kind not in PULLED_CALLS and kernel.kind not in PULLED:
         return f"no routine for {kernel.kind}"
     for value in e.params.values():
