@@ -5,7 +5,8 @@ with optree in the namespace "functad".
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import optree
@@ -16,10 +17,16 @@ __all__ = ["TreeDef", "flatten", "leaf_names", "map", "structure", "unflatten"]
 
 TreeDef = optree.PyTreeSpec
 _NAMESPACE = "functad"
+_LOCK = threading.Lock()
 _SEEN: dict[type, bool] = {}  # classes of leaves looked at: whether they were dataclasses, registered when first met
 
 
 def _register(kind: type) -> bool:
+    with _LOCK:
+        return _registered(kind)
+
+
+def _registered(kind: type) -> bool:
     found = _SEEN.get(kind)
     if found is None:
         found = dataclasses.is_dataclass(kind)
@@ -29,7 +36,7 @@ def _register(kind: type) -> bool:
             def children(value: Any) -> tuple[list[Any], None, list[str]]:
                 return [getattr(value, name) for name in fields], None, fields
 
-            def rebuild(_: Any, parts: Sequence[Any]) -> Any:
+            def rebuild(_: Any, parts: Iterable[Any]) -> Any:
                 return kind(**dict(zip(fields, parts, strict=True)))
 
             optree.register_pytree_node(kind, children, rebuild, namespace=_NAMESPACE)
@@ -57,7 +64,8 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     """
     while True:
         leaves, treedef = optree.tree_flatten(tree, none_is_leaf=False, namespace=_NAMESPACE)
-        if not any([_register(type(x)) for x in leaves if type(x) not in _SEEN or _SEEN[type(x)]]):
+        registered = [_register(type(x)) for x in leaves if type(x) not in _SEEN or _SEEN[type(x)]]
+        if not any(registered):
             return leaves, treedef
 
 

@@ -126,7 +126,7 @@ def trace_call(
         else:
             given = list(leaves)
             for i, t in zip(positions, tracers, strict=True):
-                given[i] = t  # type: ignore[index]  # a list
+                given[i] = t
         args, kwargs = unflatten_call(structure, given)
         try:
             return _flatten_output(traced, function(*args, **kwargs))

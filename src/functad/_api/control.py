@@ -59,9 +59,7 @@ def _leaves(value: Any, what: str) -> _Leaves:
     for i, (x, kind) in enumerate(pairs):
         if kind is None:
             name = what + tree.leaf_names(value)[i]
-            raise UnsupportedArgumentError(
-                f"{name} is {x!r} of type {type(x).__name__}; here every leaf must be a number or an array"
-            )
+            raise UnsupportedArgumentError(f"{name} is {x!r} of type {type(x).__name__}; here every leaf must be a number or an array")
     return _Leaves([x for x, _ in pairs], [kind for _, kind in pairs if kind is not None], structure, what)
 
 
@@ -183,9 +181,7 @@ def _scan_length(xs: _Leaves, length: int | None) -> int:
     found, source = (None, -1) if length is None else (operator.index(length), -1)
     for i, kind in enumerate(xs.kinds):
         if kind.ndim == 0:
-            raise ShapeMismatchError(
-                f"scan: {xs.names[i]} is a single number; scan goes along the leading axis of each leaf of xs"
-            )
+            raise ShapeMismatchError(f"scan: {xs.names[i]} is a single number; scan goes along the leading axis of each leaf of xs")
         if found is None:
             found, source = kind.shape[0], i
         if kind.shape[0] != found:
@@ -196,9 +192,7 @@ def _scan_length(xs: _Leaves, length: int | None) -> int:
     return found
 
 
-def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False
-) -> tuple[Any, Any]:
+def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
     """Carry a value through a loop of fixed length, along the leading axis of arrays.
 
     Means what this does, with `np.stack` applied to each leaf of `ys`::
@@ -287,9 +281,7 @@ _COND = Door("cond", _cond_steps)
 def _common(first: _Leaves, i: int, a: ArrayType, b: ArrayType) -> np.dtype[Any]:
     """The dtype of output leaf i of cond, or the user's error."""
     if a.shape != b.shape:
-        raise ShapeMismatchError(
-            f"cond: {first.names[i]} has shape {a.shape} from true_fun and {b.shape} from false_fun; shapes must be the same"
-        )
+        raise ShapeMismatchError(f"cond: {first.names[i]} has shape {a.shape} from true_fun and {b.shape} from false_fun; shapes must be the same")
     if a.dtype == b.dtype or _promotes(b, a):
         return a.dtype
     if _promotes(a, b):

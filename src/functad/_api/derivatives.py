@@ -103,9 +103,7 @@ class _Derivative(Transformed):
 class Grad(_Derivative):
     """grad and value_and_grad."""
 
-    def __init__(
-        self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, with_value: bool = False
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, with_value: bool = False) -> None:
         super().__init__(function, argnums, has_aux=has_aux, with_value=with_value)
         self.has_aux, self.with_value = has_aux, with_value
         self.name = "value_and_grad" if with_value else "grad"
@@ -259,7 +257,7 @@ class Jacobian(_Derivative):
             structure = structure.children()[0]
             differentiated = structure.num_leaves
             structure = None if structure.is_leaf() else structure
-        if traced.out_static and any(i < differentiated for i in traced.out_static) or not differentiated:
+        if (traced.out_static and any(i < differentiated for i in traced.out_static)) or not differentiated:
             raise UnsupportedArgumentError(f"{self.name} of a function that returns something other than numbers and arrays")
         key = ("jacobian plan", active, self.mode, differentiated, self.has_aux)
         plan = program.memo.get(key)

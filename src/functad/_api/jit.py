@@ -70,7 +70,7 @@ class Jit(Transformed):
         if self.static_argnums or self.static_argnames:
             function, args, kwargs, statics = self._without_static(args, kwargs)
         leaves, structure = flatten_call(args, kwargs)
-        types = []
+        types: list[Any] = []
         for i, x in enumerate(leaves):
             value, kind = leaf_type(x)
             if kind is not None:

@@ -16,7 +16,6 @@ from functad.errors import ShapeMismatchError, TreeMismatchError
 __all__ = ["vmap"]
 
 
-
 def _axes_of(axes: Any, value: Any, what: str) -> list[int | None]:
     """An axis (or None) for each leaf of value, from a prefix of its tree."""
     if axes is None or isinstance(axes, int):
@@ -167,5 +166,3 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
     array([3., 4.])
     """
     return Vmap(fun, in_axes, out_axes)
-
-

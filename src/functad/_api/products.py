@@ -427,5 +427,3 @@ def stop_gradient(x: Any) -> Any:
     if type(x) is Tracer:
         return unary(_STOP, x)
     return tree.map(lambda leaf: unary(_STOP, leaf) if type(leaf) is Tracer else leaf, x)
-
-

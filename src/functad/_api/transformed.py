@@ -16,12 +16,12 @@ class Transformed:
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         if not callable(function):
             raise UnsupportedArgumentError(f"{type(self).__name__.lower()} takes a function, got {function!r}")
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function)  # type: ignore[arg-type]  # subclasses define __call__
         self.function = function
         self.options = options
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+        return self if instance is None else types.MethodType(self, instance)  # type: ignore[arg-type]  # subclasses define __call__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.function, self.options)

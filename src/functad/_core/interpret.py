@@ -49,7 +49,7 @@ def _broadcasts_itself(equation: Equation) -> bool:
         return False
     source = equation.inputs[0].type
     shape, axes = equation.outputs[0].type.shape, equation.params["axes"]
-    return axes == tuple(range(len(shape) - source.ndim, len(shape)))
+    return bool(axes == tuple(range(len(shape) - source.ndim, len(shape))))
 
 
 class _Writer:
@@ -149,7 +149,12 @@ def python_source(program: Program) -> tuple[str, dict[str, Any]]:
         outputs.append(text)
     arguments = ", ".join(writer.name(v) for v in program.inputs)
     types = "   ".join(f"{writer.name(v)}: {v.type!r}" for v in program.inputs)
-    body = [f"# {types}", "with errstate(all='ignore'):", *["    " + line for line in writer.lines], f"    return ({''.join(o + ', ' for o in outputs)})"]
+    body = [
+        f"# {types}",
+        "with errstate(all='ignore'):",
+        *["    " + line for line in writer.lines],
+        f"    return ({''.join(o + ', ' for o in outputs)})",
+    ]
     return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in body), writer.namespace
 
 
@@ -159,4 +164,4 @@ def python_function(program: Program) -> Callable[..., tuple[Any, ...]]:
     if found is None:
         source, namespace = python_source(program)
         found = program.memo["python"] = compile_source(source, "run", namespace)
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found

@@ -65,8 +65,9 @@ class Node:
         from functad._core.interpret import evaluate_equations
 
         found = evaluate_equations(self.equations, self.operands, values)
-        get = lambda atom: atom.array() if isinstance(atom, Literal) else found[atom]  # used twice, here only
-        return tuple(map(get, self.outputs)) if type(self.outputs) is tuple else get(self.outputs)
+        atoms = self.outputs if type(self.outputs) is tuple else (self.outputs,)
+        outputs = tuple(a.array() if isinstance(a, Literal) else found[a] for a in atoms)
+        return outputs if type(self.outputs) is tuple else outputs[0]
 
 
 class Root(Node):

@@ -13,7 +13,7 @@ __all__ = ["Cell", "force", "known", "unknown"]
 
 
 class Cell:
-    """`step` says how the value comes about: None (it is here), an object with `evaluate`, an int (that output of one input), a str (no value: why)."""
+    """`step` says how the value comes about: None (it is here), an object with `evaluate`, an int (that output of one input), a str (never: why)."""
 
     __slots__ = ("inputs", "step", "value")
 

@@ -65,7 +65,7 @@ def cast(x: Any, dtype: Any) -> Tracer | Literal:
     """x with that dtype, as `astype` does it."""
     x, dtype = operand(x), np.dtype(dtype)
     if x.type.dtype == dtype:
-        return x
+        return x  # type: ignore[no-any-return]  # a primitive returns tracers
     if isinstance(x, Literal):
         value = x.type.dtype.type(x.value)
         return Literal(np.asarray(value).astype(dtype)[()], array_type(x.type.shape, dtype))
@@ -85,7 +85,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tracer | Literal:
     x, shape = operand(x), tuple(shape)
     source = x.type.shape
     if source == shape:
-        return x
+        return x  # type: ignore[no-any-return]  # a primitive returns tracers
     if len(source) > len(shape) or any(n not in (1, m) for n, m in zip(source[::-1], shape[::-1], strict=False)):
         raise ShapeMismatchError(f"an array of shape {source} cannot be broadcast to shape {shape}")
     if isinstance(x, Literal):

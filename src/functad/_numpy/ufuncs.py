@@ -83,7 +83,7 @@ def _loop_dtypes(ufunc: np.ufunc, given: list[Any], dtype: Any) -> tuple[np.dtyp
         kinds = [given[0].type.dtype]
     if all(isinstance(k, type) for k in kinds):
         kinds = [x.type.dtype for x in given]
-    asked = {} if dtype is None else {"signature": (*[None] * ufunc.nin, np.dtype(dtype))}
+    asked: dict[str, Any] = {} if dtype is None else {"signature": (*[None] * ufunc.nin, np.dtype(dtype))}
     return ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), **asked)
 
 

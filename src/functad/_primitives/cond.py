@@ -161,9 +161,7 @@ def _halves(transform: Any, branches: Branches, linear: tuple[bool, ...]) -> _Ha
     slots: list[ArrayType] = []
     places = [_places(part.saved, slots) for part in split]
     known, rest = [], []
-    direct = [
-        i for i, m in enumerate(linear) if m or any(b.inputs[i] in part.inputs for b, part in zip(branches, split, strict=True))
-    ]
+    direct = [i for i, m in enumerate(linear) if m or any(b.inputs[i] in part.inputs for b, part in zip(branches, split, strict=True))]
     for b, part, place in zip(branches, split, places, strict=True):
         saved = dict(zip(place, part.saved, strict=True))
         values: list[Atom] = [saved[i] if i in saved else zeros_of(t) for i, t in enumerate(slots)]
@@ -206,9 +204,7 @@ def _places(saved: Sequence[Var], slots: list[ArrayType]) -> list[int]:
 # ---- reverse mode
 
 
-def _transpose(
-    transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], *, branches: Branches
-) -> list[Any]:
+def _transpose(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], *, branches: Branches) -> list[Any]:
     predicate, *operands = xs
     linear = tuple(x is None for x in operands)
     alive = tuple(not is_zero(ct) for ct in cts)
@@ -228,9 +224,7 @@ def _transpose(
 def _batching(op_of: Any, cut: Any) -> Any:
     """The rule; `cut(taken, x)` keeps tangents and cotangents of lanes that do not take a branch from passing through x."""
 
-    def batch(
-        transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, *, branches: Branches
-    ) -> tuple[list[Any], list[bool]]:
+    def batch(transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, *, branches: Branches) -> tuple[list[Any], list[bool]]:
         flags = tuple(mapped[1:])
         if not mapped[0]:
             out_mapped = _either([transform(b, flags, size)[1] for b in branches])
@@ -243,9 +237,7 @@ def _batching(op_of: Any, cut: Any) -> Any:
             inner = any(e.op.split is not None for e in branch.equations)
             apart = tuple(m or (inner and v.type.is_inexact) for v, m in zip(branch.inputs, flags, strict=True))
             given = [spread(x, size) if a and not m else x for x, m, a in zip(operands, flags, apart, strict=True)]
-            given = [
-                cut(lanes(taken, x.type.shape), x) if a and x.type.is_inexact else x for x, a in zip(given, apart, strict=True)
-            ]
+            given = [cut(lanes(taken, x.type.shape), x) if a and x.type.is_inexact else x for x, a in zip(given, apart, strict=True)]
             program, _ = transform(branch, apart, size, (True,) * len(branch.outputs))
             outs.append(inline(program, given))
         return [select(lanes(predicate, a.type.shape), a, b) for a, b in zip(*outs, strict=True)], [True] * len(outs[0])
@@ -278,9 +270,7 @@ def _examples() -> list[tuple[list[Any], dict[str, Any]]]:
     from functad._primitives.elementwise import mul, sin
 
     kind = array_type((3,), np.float64)
-    branches = Branches(
-        stage(lambda x, y: [mul(sin(x), y), x], [kind, kind]), stage(lambda x, y: [mul(x, x), zeros_of(kind)], [kind, kind])
-    )
+    branches = Branches(stage(lambda x, y: [mul(sin(x), y), x], [kind, kind]), stage(lambda x, y: [mul(x, x), zeros_of(kind)], [kind, kind]))
     x, y = np.array([0.3, -1.0, 2.0]), np.array([1.5, 0.5, -0.7])
     return [([np.array(p), x, y], {"branches": branches}) for p in (True, False)]
 

@@ -35,17 +35,17 @@ def _arithmetic(sign: str, boolean: str, complex_name: str = "") -> Any:
     return emit
 
 
-add = elementwise(
+add: Primitive = elementwise(
     "add", np.add, [lambda t, out, x, y: t, lambda t, out, x, y: t], _arithmetic("+", "|"),
     transpose=lambda ct, x, y: [ct if x is None else None, ct if y is None else None],
     structural=structural_sum, inward=lambda op, inputs, p: add(*[apply(op, x, p) for x in inputs]),
     domain=[(-3, 3), (-3, 3)], kinds="fci",
 )  # fmt: skip
-neg = elementwise(
+neg: Primitive = elementwise(
     "neg", np.negative, [lambda t, out, x: neg(t)], "(-{0})", transpose=lambda ct, x: [neg(ct)],
     structural=passes_on, inward=lambda op, inputs, p: neg(apply(op, inputs[0], p)), domain=[(-3, 3)], kinds="fci",
 )  # fmt: skip
-sub = elementwise(
+sub: Primitive = elementwise(
     "sub", np.subtract, [lambda t, out, x, y: t, lambda t, out, x, y: neg(t)], "({0} - {1})",
     transpose=lambda ct, x, y: [ct if x is None else None, neg(ct) if y is None else None], domain=[(-3, 3), (-3, 3)], kinds="fci",
 )  # fmt: skip
@@ -56,12 +56,12 @@ def _by_literal(equation: Any, known: Any) -> bool:
     return equation.inputs[0] in known and isinstance(equation.inputs[1], Literal)
 
 
-mul = elementwise(
+mul: Primitive = elementwise(
     "mul", np.multiply, [lambda t, out, x, y: scale(t, y), lambda t, out, x, y: scale(t, x)], _arithmetic("*", "&", "multiply"),
     transpose=lambda ct, x, y: [scale(ct, y) if x is None else None, scale(ct, x) if y is None else None],
     structural=_by_literal, inward=lambda op, inputs, p: mul(apply(op, inputs[0], p), inputs[1]), domain=[(-3, 3), (-3, 3)], kinds="fci",
 )  # fmt: skip
-reciprocal = elementwise(
+reciprocal: Primitive = elementwise(
     "reciprocal", np.reciprocal, [lambda t, out, x: scale(t, neg(mul(out, out)))],
     lambda codes, out, x: {"f": f"({out}(1.0) / {x})", "c": f"divide_{out}({out}(1.0), {x})"}.get(out[0]), domain=[(0.5, 3)], kinds="fc", cost=4,
 )  # fmt: skip
@@ -74,7 +74,7 @@ def _div_emit(codes: Any, out: str, x: str, y: str) -> str:
     return f"({x} / {y})" if codes[0][0] == "f" else f"({out}({x}) / {out}({y}))"
 
 
-div = elementwise(
+div: Primitive = elementwise(
     "div", np.true_divide,
     # -(x/y)*(1/y), not -x/y**2: at x = 1 it is -(1/y)*(1/y) to the last bit, and y**2 cannot overflow
     [lambda t, out, x, y: over(t, y), lambda t, out, x, y: scale(t, neg(mul(out, reciprocal(y))))], _div_emit,
@@ -119,7 +119,7 @@ def _power_numpy(x: Any, exponent: Any) -> Any:
 
 
 # `exponent` is (number, its Python type): 2, 2.0 and True are equal, and are three keys
-power_static = elementwise(
+power_static: Primitive = elementwise(
     "power_static", _power_numpy, [_power_tangent], _power_emit, dtype=lambda x, exponent: x, domain=[(0.5, 3)], kinds="", cost=3,
 )  # fmt: skip
 power_static.kernel = Expression(_power_emit, 3, lambda exponent: 1.0 if exponent[0] in (1, 2) else (3.0 if exponent[0] in (-1, 0.5, 3, 4) else 25.0))
@@ -151,20 +151,26 @@ def _power_in_y(t: Any, out: Any, x: Any, y: Any) -> Any:
     return mask(not_equal(x, constant(0, x)), scale(t, mul(out, log(x))))
 
 
-power = elementwise(
+power: Primitive = elementwise(
     "power", np.power, [_power_in_x, _power_in_y], lambda codes, out, x, y: f"pow_{codes[0]}({x}, {y})" if codes[0][0] == "f" else None,
     domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25,
 )  # fmt: skip
 
 # ---- exponentials and logarithms
 
-exp = elementwise("exp", np.exp, [lambda t, out, x: scale(t, out)], "exp_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=10)
-exp2 = elementwise("exp2", np.exp2, [lambda t, out, x: scale(t, mul(out, constant(LN2, out)))], "exp2_{d}({0})", domain=[(-2, 2)], cost=10)
-expm1 = elementwise("expm1", np.expm1, [lambda t, out, x: scale(t, exp(x))], "expm1_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=10)
-log = elementwise("log", np.log, [lambda t, out, x: over(t, x)], "log_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10)
-log1p = elementwise("log1p", np.log1p, [lambda t, out, x: over(t, add(x, ones_like(x)))], "log1p_{d}({0})", domain=[(-0.5, 4)], kinds="fc", cost=10)
-log2 = elementwise("log2", np.log2, [lambda t, out, x: over(t, mul(x, constant(LN2, x)))], "log2_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10)
-log10 = elementwise("log10", np.log10, [lambda t, out, x: over(t, mul(x, constant(LN10, x)))], "log10_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10)
+exp: Primitive = elementwise("exp", np.exp, [lambda t, out, x: scale(t, out)], "exp_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=10)
+exp2: Primitive = elementwise("exp2", np.exp2, [lambda t, out, x: scale(t, mul(out, constant(LN2, out)))], "exp2_{d}({0})", domain=[(-2, 2)], cost=10)
+expm1: Primitive = elementwise("expm1", np.expm1, [lambda t, out, x: scale(t, exp(x))], "expm1_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=10)
+log: Primitive = elementwise("log", np.log, [lambda t, out, x: over(t, x)], "log_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10)
+log1p: Primitive = elementwise(
+    "log1p", np.log1p, [lambda t, out, x: over(t, add(x, ones_like(x)))], "log1p_{d}({0})", domain=[(-0.5, 4)], kinds="fc", cost=10
+)
+log2: Primitive = elementwise(
+    "log2", np.log2, [lambda t, out, x: over(t, mul(x, constant(LN2, x)))], "log2_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10
+)
+log10: Primitive = elementwise(
+    "log10", np.log10, [lambda t, out, x: over(t, mul(x, constant(LN10, x)))], "log10_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=10
+)
 
 
 def _logaddexp_share(t: Any, out: Any, x: Any) -> Any:
@@ -173,19 +179,21 @@ def _logaddexp_share(t: Any, out: Any, x: Any) -> Any:
     return mask(not_equal(out, constant(-np.inf, out)), scale(t, exp(sub(x, out))))  # both -inf: exp(-inf - -inf) would be NaN
 
 
-logaddexp = elementwise(
+logaddexp: Primitive = elementwise(
     "logaddexp", np.logaddexp, [lambda t, out, x, y: _logaddexp_share(t, out, x), lambda t, out, x, y: _logaddexp_share(t, out, y)],
     "logaddexp_{d}({0}, {1})", domain=[(-2, 2), (-2, 2)], cost=20,
 )  # fmt: skip
-sigmoid = elementwise(
+sigmoid: Primitive = elementwise(
     "sigmoid", lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))).astype(x.dtype)[()],
     [lambda t, out, x: scale(t, mul(out, sigmoid(neg(x))))], "sigmoid_{d}({0})", dtype=lambda x: x, domain=[(-3, 3)], cost=10,
 )  # fmt: skip
 
 # ---- roots
 
-sqrt = elementwise("sqrt", np.sqrt, [lambda t, out, x: over(mul(t, constant(0.5, t)), out)], "sqrt_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=5)
-cbrt = elementwise(
+sqrt: Primitive = elementwise(
+    "sqrt", np.sqrt, [lambda t, out, x: over(mul(t, constant(0.5, t)), out)], "sqrt_{d}({0})", domain=[(0.5, 4)], kinds="fc", cost=5
+)
+cbrt: Primitive = elementwise(
     "cbrt", np.cbrt, [lambda t, out, x: over(t, mul(constant(3, x), mul(out, out)))], "cbrt_{d}({0})", domain=[(0.5, 4)], cost=15,
 )  # fmt: skip
 
@@ -196,7 +204,7 @@ def _root_tangent(t: Any, out: Any, x: Any) -> Any:
     return mask(not_equal(out, constant(0, out)), over(mul(t, constant(0.5, t)), out))
 
 
-root = elementwise(
+root: Primitive = elementwise(
     "root", np.sqrt, [_root_tangent], "sqrt_{d}({0})", domain=[(0.5, 4)], cost=5,
     note="square root of a sum of squares (norm, std): its derivative at 0 is the subgradient 0",
 )  # fmt: skip
@@ -208,35 +216,39 @@ def _hypot_share(t: Any, out: Any, x: Any) -> Any:
     return mask(not_equal(out, constant(0, out)), scale(t, div(x, out)))
 
 
-hypot = elementwise(
+hypot: Primitive = elementwise(
     "hypot", np.hypot, [lambda t, out, x, y: _hypot_share(t, out, x), lambda t, out, x, y: _hypot_share(t, out, y)], "hypot_{d}({0}, {1})",
     domain=[(0.5, 3), (0.5, 3)], cost=15,
 )  # fmt: skip
 
 # ---- circular and hyperbolic functions
 
-sin = elementwise("sin", np.sin, [lambda t, out, x: scale(t, cos(x))], "sin_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=12)
-cos = elementwise("cos", np.cos, [lambda t, out, x: scale(t, neg(sin(x)))], "cos_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=12)
-tan = elementwise("tan", np.tan, [lambda t, out, x: scale(t, add(ones_like(x), square(out)))], "tan_{d}({0})", domain=[(-1, 1)], kinds="fc", cost=20)
-sinh = elementwise("sinh", np.sinh, [lambda t, out, x: scale(t, cosh(x))], "sinh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
-cosh = elementwise("cosh", np.cosh, [lambda t, out, x: scale(t, sinh(x))], "cosh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
-tanh = elementwise("tanh", np.tanh, [lambda t, out, x: scale(t, sub(ones_like(x), square(out)))], "tanh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=12)
+sin: Primitive = elementwise("sin", np.sin, [lambda t, out, x: scale(t, cos(x))], "sin_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=12)
+cos: Primitive = elementwise("cos", np.cos, [lambda t, out, x: scale(t, neg(sin(x)))], "cos_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=12)
+tan: Primitive = elementwise(
+    "tan", np.tan, [lambda t, out, x: scale(t, add(ones_like(x), square(out)))], "tan_{d}({0})", domain=[(-1, 1)], kinds="fc", cost=20
+)
+sinh: Primitive = elementwise("sinh", np.sinh, [lambda t, out, x: scale(t, cosh(x))], "sinh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
+cosh: Primitive = elementwise("cosh", np.cosh, [lambda t, out, x: scale(t, sinh(x))], "cosh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
+tanh: Primitive = elementwise(
+    "tanh", np.tanh, [lambda t, out, x: scale(t, sub(ones_like(x), square(out)))], "tanh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=12
+)
 
 
 def _one_minus_square(x: Any) -> Any:
     return mul(sub(ones_like(x), x), add(ones_like(x), x))  # 1 - x*x cancels near 1
 
 
-arcsin = elementwise(
+arcsin: Primitive = elementwise(
     "arcsin", np.arcsin, [lambda t, out, x: over(t, sqrt(_one_minus_square(x)))], "arcsin_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
 )  # fmt: skip
-arccos = elementwise(
+arccos: Primitive = elementwise(
     "arccos", np.arccos, [lambda t, out, x: neg(over(t, sqrt(_one_minus_square(x))))], "arccos_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
 )  # fmt: skip
-arctan = elementwise(
+arctan: Primitive = elementwise(
     "arctan", np.arctan, [lambda t, out, x: over(t, add(ones_like(x), square(x)))], "arctan_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=15,
 )  # fmt: skip
-arctan2 = elementwise(
+arctan2: Primitive = elementwise(
     "arctan2", np.arctan2,
     # (x/r)/r, not x/(x*x + y*y): the squares of 1e200 overflow
     [lambda t, out, y, x: scale(t, div(div(x, hypot(x, y)), hypot(x, y))), lambda t, out, y, x: scale(t, neg(div(div(y, hypot(x, y)), hypot(x, y))))],
@@ -250,12 +262,12 @@ def _arcsinh_tangent(t: Any, out: Any, x: Any) -> Any:
     return over(t, hypot(ones_like(x), x))  # x*x would overflow
 
 
-arcsinh = elementwise("arcsinh", np.arcsinh, [_arcsinh_tangent], "arcsinh_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=20)
-arccosh = elementwise(
+arcsinh: Primitive = elementwise("arcsinh", np.arcsinh, [_arcsinh_tangent], "arcsinh_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=20)
+arccosh: Primitive = elementwise(
     "arccosh", np.arccosh, [lambda t, out, x: over(t, mul(sqrt(sub(x, ones_like(x))), sqrt(add(x, ones_like(x)))))], "arccosh_{d}({0})",
     domain=[(1.5, 4)], cost=20,
 )  # fmt: skip
-arctanh = elementwise(
+arctanh: Primitive = elementwise(
     "arctanh", np.arctanh, [lambda t, out, x: over(t, _one_minus_square(x))], "arctanh_{d}({0})", domain=[(-0.8, 0.8)], kinds="fc", cost=20,
 )  # fmt: skip
 
@@ -272,20 +284,20 @@ def _absolute_tangent(t: Any, out: Any, x: Any) -> Any:
     return real(mask(not_equal(out, zero), scale(t, direction)))  # masked before `real`, so that its transpose is masked too
 
 
-absolute = elementwise("absolute", np.absolute, [_absolute_tangent], "abs_{d}({0})", domain=[(0.5, 3)], kinds="fci")
-sign = elementwise("sign", np.sign, [None], "sign_{d}({0})", domain=[(0.5, 3)], kinds="fi")
-floor = elementwise("floor", np.floor, [None], "floor_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
-ceil = elementwise("ceil", np.ceil, [None], "ceil_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
-trunc = elementwise("trunc", np.trunc, [None], "trunc_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
-rint = elementwise("rint", np.rint, [None], "rint_{d}({0})", domain=[(0.1, 0.4)], kinds="f")
-floor_divide = elementwise(
+absolute: Primitive = elementwise("absolute", np.absolute, [_absolute_tangent], "abs_{d}({0})", domain=[(0.5, 3)], kinds="fci")
+sign: Primitive = elementwise("sign", np.sign, [None], "sign_{d}({0})", domain=[(0.5, 3)], kinds="fi")
+floor: Primitive = elementwise("floor", np.floor, [None], "floor_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
+ceil: Primitive = elementwise("ceil", np.ceil, [None], "ceil_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
+trunc: Primitive = elementwise("trunc", np.trunc, [None], "trunc_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
+rint: Primitive = elementwise("rint", np.rint, [None], "rint_{d}({0})", domain=[(0.1, 0.4)], kinds="f")
+floor_divide: Primitive = elementwise(
     "floor_divide", np.floor_divide, [None, None], "floor_divide_{d}({0}, {1})", domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
 )  # fmt: skip
-remainder = elementwise(
+remainder: Primitive = elementwise(
     "remainder", np.remainder, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(floor_divide(x, y)))], "remainder_{d}({0}, {1})",
     domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
 )  # fmt: skip
-fmod = elementwise(
+fmod: Primitive = elementwise(
     "fmod", np.fmod, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(trunc(div(x, y))))], "fmod_{d}({0}, {1})",
     domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
 )  # fmt: skip
@@ -293,6 +305,7 @@ fmod = elementwise(
 
 def _choice(name: str, numpy: np.ufunc) -> Primitive:
     """maximum or minimum: the larger (smaller) takes the tangent, equal ones share it."""
+
     def tangent(t: Any, x: Any, y: Any) -> Any:
         from functad._primitives import logic
 
@@ -306,5 +319,5 @@ def _choice(name: str, numpy: np.ufunc) -> Primitive:
     )  # fmt: skip
 
 
-maximum = _choice("maximum", np.maximum)
-minimum = _choice("minimum", np.minimum)
+maximum: Primitive = _choice("maximum", np.maximum)
+minimum: Primitive = _choice("minimum", np.minimum)

@@ -25,11 +25,12 @@ __all__ = ["even_power_of_root", "inverse_cosh", "log_of_offset_exponential", "l
 def _identity(name: str, tangents: Sequence[Callable[..., Any] | None], note: str) -> Primitive:
     count = len(tangents)
     op = elementwise(
-        name, lambda out, *xs, **params: np.array(out)[()], tangents, "{0}", dtype=lambda out, *xs, **params: out, domain=[(0.5, 2)] * count, kinds="",
+        name, lambda out, *xs, **params: np.array(out)[()], tangents, "{0}", dtype=lambda out, *xs, **params: out,
+        domain=[(0.5, 2)] * count, kinds="",
         note=note,
     )  # fmt: skip
     op.identity = True
-    op.examples = lambda: []
+    op.examples = list
     return op
 
 
@@ -41,7 +42,7 @@ def _share_of_exponential(offset: Any, u: Any) -> Any:
     return select(zero, ones_like(offset), offset_exponential_quotient(share, ratio, ratio, neg(u)))
 
 
-offset_exponential_quotient = _identity(
+offset_exponential_quotient: Primitive = _identity(
     "offset_exponential_quotient",
     [
         None,
@@ -51,7 +52,7 @@ offset_exponential_quotient = _identity(
     ],
     "c / (d + exp(u)), the sigmoid at c = d = 1 and u = -x",
 )
-log_of_offset_exponential = _identity(
+log_of_offset_exponential: Primitive = _identity(
     "log_of_offset_exponential",
     [
         None,
@@ -60,7 +61,7 @@ log_of_offset_exponential = _identity(
     ],
     "log(d + exp(u)), the softplus at d = 1",
 )
-inverse_cosh = _identity(
+inverse_cosh: Primitive = _identity(
     "inverse_cosh",
     [None, lambda t, y, out, c, u: over(t, _cosh(u)), lambda t, y, out, c, u: neg(scale(t, _times(y, tanh(u))))],
     "c / cosh(u)",
@@ -86,8 +87,10 @@ def _half_power_tangent(t: Any, y: Any, out: Any, s: Any, exponent: tuple[Any, t
     return scale(t, _times(constant(half, s), power_static(s, exponent=(half - 1, exponent[1]))))
 
 
-even_power_of_root = _identity(
-    "even_power_of_root", [None, _half_power_tangent], "sqrt(s)**exponent for an even whole exponent: the derivative of s**(exponent/2), smooth at 0",
+even_power_of_root: Primitive = _identity(
+    "even_power_of_root",
+    [None, _half_power_tangent],
+    "sqrt(s)**exponent for an even whole exponent: the derivative of s**(exponent/2), smooth at 0",
 )
 
 
@@ -120,7 +123,7 @@ def _log_sum_exp_batch(transform: Any, xs: Any, mapped: Any, size: int, axes: tu
     return [log_sum_exp(*both, axes=tuple(a + 1 for a in axes))], [True]
 
 
-log_sum_exp = Primitive(
+log_sum_exp: Primitive = Primitive(
     name="log_sum_exp",
     numpy=lambda out, u, axes: np.array(out)[()],
     infer=_log_sum_exp_infer,
@@ -129,7 +132,7 @@ log_sum_exp = Primitive(
     batch=_log_sum_exp_batch,
     kernel=Expression(lambda codes, out, x, *rest, **params: x, 0.0),
     kind="form",
-    examples=lambda: [],
+    examples=list,
     identity=True,
     note="log(sum(exp(u))) over `axes`: its derivative is the softmax",
 )

@@ -92,9 +92,7 @@ def lanes(condition: Any, shape: tuple[int, ...]) -> Any:
 
     if isinstance(condition, Literal):
         return Literal(condition.value, array_type(shape, np.bool_))
-    return (
-        condition if condition.type.shape == shape else broadcast(condition, shape=shape, axes=tuple(range(condition.type.ndim)))
-    )
+    return condition if condition.type.shape == shape else broadcast(condition, shape=shape, axes=tuple(range(condition.type.ndim)))
 
 
 # A tangent goes through only where the condition holds, and so does a cotangent on its way back: what a computation that is not
@@ -192,9 +190,7 @@ def _hoist(program: Program, invariant: tuple[bool, ...], constants: int) -> Hoi
 # ---- residuals
 
 
-def residuals(
-    needed: Iterable[Var], known: Sequence[Equation], free: Collection[Var], views_only: bool = False
-) -> tuple[list[Equation], list[Var]]:
+def residuals(needed: Iterable[Var], known: Sequence[Equation], free: Collection[Var], views_only: bool = False) -> tuple[list[Equation], list[Var]]:
     """(known equations to repeat, variables to keep) so that all that is needed is at hand.
 
     `free` variables cost nothing to keep.  What is cheap to compute from values that are at hand anyway, or from less memory than

@@ -152,7 +152,9 @@ def _samples(op: Primitive, domain: Sequence[Any], kind: str) -> list[tuple[list
         x = random.uniform(low, high, (3, 4))
         if kind == "c":
             x = x + 1j * random.uniform(0.1, 0.4, (3, 4))
-        columns.append(x if kind in "fc" else random.integers(max(int(low), -9), max(int(high), 3) + 1, (3, 4)) if kind == "i" else x > (low + high) / 2)
+        columns.append(
+            x if kind in "fc" else random.integers(max(int(low), -9), max(int(high), 3) + 1, (3, 4)) if kind == "i" else x > (low + high) / 2
+        )
     return [(columns, {})]
 
 

@@ -51,6 +51,7 @@ def apply(op: Any, t: Any, p: Any) -> Any:
     if made is None:
         return op(t, p)
     inputs = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
+    assert made.op.inward is not None, made.op
     return made.op.inward(op, inputs, p, **made.params)
 
 

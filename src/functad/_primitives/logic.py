@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from functad._core.primitive import Primitive
 from functad._core.program import Literal
 from functad._primitives.kinds import constant, elementwise, zeros_like
 from functad._primitives.linear import apply, passes_on
@@ -24,12 +25,12 @@ def _comparison(name: str, numpy: np.ufunc, sign: str) -> Any:
     return elementwise(name, numpy, [None, None], emit, domain=_PAIR, kinds="fi")
 
 
-equal = _comparison("equal", np.equal, "==")
-not_equal = _comparison("not_equal", np.not_equal, "!=")
-less = _comparison("less", np.less, "<")
-less_equal = _comparison("less_equal", np.less_equal, "<=")
-greater = _comparison("greater", np.greater, ">")
-greater_equal = _comparison("greater_equal", np.greater_equal, ">=")
+equal: Primitive = _comparison("equal", np.equal, "==")
+not_equal: Primitive = _comparison("not_equal", np.not_equal, "!=")
+less: Primitive = _comparison("less", np.less, "<")
+less_equal: Primitive = _comparison("less_equal", np.less_equal, "<=")
+greater: Primitive = _comparison("greater", np.greater, ">")
+greater_equal: Primitive = _comparison("greater_equal", np.greater_equal, ">=")
 
 
 def _boolean(name: str, numpy: np.ufunc, text: str) -> Any:
@@ -38,17 +39,17 @@ def _boolean(name: str, numpy: np.ufunc, text: str) -> Any:
     return elementwise(name, numpy, [None] * count, text, domain=_PAIR[:count], kinds="b")
 
 
-logical_and = _boolean("logical_and", np.logical_and, "({0} & {1})")
-logical_or = _boolean("logical_or", np.logical_or, "({0} | {1})")
-logical_xor = _boolean("logical_xor", np.logical_xor, "({0} ^ {1})")
-logical_not = _boolean("logical_not", np.logical_not, "({0} == False)")
-bitwise_and = elementwise("bitwise_and", np.bitwise_and, [None, None], "({0} & {1})", domain=_PAIR, kinds="i")
-bitwise_or = elementwise("bitwise_or", np.bitwise_or, [None, None], "({0} | {1})", domain=_PAIR, kinds="i")
-bitwise_xor = elementwise("bitwise_xor", np.bitwise_xor, [None, None], "({0} ^ {1})", domain=_PAIR, kinds="i")
-bitwise_not = elementwise("bitwise_not", np.invert, [None], "(~{0})", domain=_PAIR[:1], kinds="i")
-isnan = elementwise("isnan", np.isnan, [None], "isnan_{d}({0})", domain=_PAIR[:1], kinds="f")
-isinf = elementwise("isinf", np.isinf, [None], "isinf_{d}({0})", domain=_PAIR[:1], kinds="f")
-isfinite = elementwise("isfinite", np.isfinite, [None], "isfinite_{d}({0})", domain=_PAIR[:1], kinds="f")
+logical_and: Primitive = _boolean("logical_and", np.logical_and, "({0} & {1})")
+logical_or: Primitive = _boolean("logical_or", np.logical_or, "({0} | {1})")
+logical_xor: Primitive = _boolean("logical_xor", np.logical_xor, "({0} ^ {1})")
+logical_not: Primitive = _boolean("logical_not", np.logical_not, "({0} == False)")
+bitwise_and: Primitive = elementwise("bitwise_and", np.bitwise_and, [None, None], "({0} & {1})", domain=_PAIR, kinds="i")
+bitwise_or: Primitive = elementwise("bitwise_or", np.bitwise_or, [None, None], "({0} | {1})", domain=_PAIR, kinds="i")
+bitwise_xor: Primitive = elementwise("bitwise_xor", np.bitwise_xor, [None, None], "({0} ^ {1})", domain=_PAIR, kinds="i")
+bitwise_not: Primitive = elementwise("bitwise_not", np.invert, [None], "(~{0})", domain=_PAIR[:1], kinds="i")
+isnan: Primitive = elementwise("isnan", np.isnan, [None], "isnan_{d}({0})", domain=_PAIR[:1], kinds="f")
+isinf: Primitive = elementwise("isinf", np.isinf, [None], "isinf_{d}({0})", domain=_PAIR[:1], kinds="f")
+isfinite: Primitive = elementwise("isfinite", np.isfinite, [None], "isfinite_{d}({0})", domain=_PAIR[:1], kinds="f")
 
 
 # ---- choice
@@ -73,8 +74,8 @@ def _select_tangent_y(t: Any, out: Any, condition: Any, x: Any, y: Any) -> Any:
     return select(condition, zeros_like(t), t)
 
 
-select = elementwise(
-    "select", lambda c, x, y: np.where(c, x, y)[()], [None, _select_tangent_x, _select_tangent_y], "select({0}, {1}, {2})",
+select: Primitive = elementwise(
+    "select", lambda c, x, y: np.asarray(np.where(c, x, y))[()], [None, _select_tangent_x, _select_tangent_y], "select({0}, {1}, {2})",
     dtype=lambda c, x, y: x, transpose=_select_transpose, structural=_has_zero_branch,
     inward=lambda op, inputs, p: select(inputs[0], *[apply(op, x, p) for x in inputs[1:]]), kinds="",
 )  # fmt: skip
@@ -113,7 +114,7 @@ def _convert_transpose(ct: Any, x: Any, dtype: Any) -> Any:
     raise AssertionError("replaced below: needs the input's type")
 
 
-convert = elementwise(
+convert: Primitive = elementwise(
     "convert", _convert_numpy, [_convert_tangent], _convert_emit, dtype=lambda x, dtype: dtype, transpose=_convert_transpose, structural=passes_on,
     inward=lambda op, inputs, p, dtype: _convert_inward(op, inputs[0], p, dtype), kinds="",
 )  # fmt: skip
@@ -130,29 +131,30 @@ def _convert_inward(op: Any, t: Any, p: Any, dtype: Any) -> Any:
 
 
 convert.transpose = lambda transform, cts, xs, types, dtype: [convert(cts[0], dtype=types[0].dtype)]
-convert.examples = lambda: [
-    ([np.array([1.5, -2.5, 0.0])], {"dtype": np.dtype(d)}) for d in (np.float32, np.float64, np.int64, np.bool_, np.complex128)
-] + [([np.array([1, -2, 0])], {"dtype": np.dtype(d)}) for d in (np.float64, np.float32, np.int32, np.bool_)]
+convert.examples = lambda: (
+    [([np.array([1.5, -2.5, 0.0])], {"dtype": np.dtype(d)}) for d in (np.float32, np.float64, np.int64, np.bool_, np.complex128)]
+    + [([np.array([1, -2, 0])], {"dtype": np.dtype(d)}) for d in (np.float64, np.float32, np.int32, np.bool_)]
+)
 
 # ---- complex parts.  Transposes are linear without conjugation, so that `grad` follows JAX's convention.
 
-_REAL_OF = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
-_COMPLEX_OF = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
+_REAL_OF: dict[str, np.dtype[Any]] = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
+_COMPLEX_OF: dict[str, np.dtype[Any]] = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 
 
 def _zero(x: Any) -> Literal:
     return constant(0, x)
 
 
-real = elementwise(
-    "real", lambda x: np.real(x).copy()[()], [lambda t, out, x: real(t)], "{0}.real", dtype=lambda x: _REAL_OF[x.char],
+real: Primitive = elementwise(
+    "real", lambda x: np.array(np.real(x))[()], [lambda t, out, x: real(t)], "{0}.real", dtype=lambda x: _REAL_OF[x.char],
     transpose=lambda ct, x: [make_complex(ct, _zero(ct))], domain=[(-3, 3)], kinds="c",
 )  # fmt: skip
-imag = elementwise(
-    "imag", lambda x: np.imag(x).copy()[()], [lambda t, out, x: imag(t)], "{0}.imag", dtype=lambda x: _REAL_OF[x.char],
+imag: Primitive = elementwise(
+    "imag", lambda x: np.array(np.imag(x))[()], [lambda t, out, x: imag(t)], "{0}.imag", dtype=lambda x: _REAL_OF[x.char],
     transpose=lambda ct, x: [make_complex(_zero(ct), _negative(ct))], domain=[(-3, 3)], kinds="c",
 )  # fmt: skip
-conj = elementwise(
+conj: Primitive = elementwise(
     "conj", np.conjugate, [lambda t, out, x: conj(t)], "conjugate_{d}({0})", transpose=lambda ct, x: [conj(ct)], domain=[(-3, 3)], kinds="c",
 )  # fmt: skip
 
@@ -169,14 +171,14 @@ def _make_complex_numpy(x: Any, y: Any) -> Any:
     return out[()]
 
 
-make_complex = elementwise(
+make_complex: Primitive = elementwise(
     "make_complex", _make_complex_numpy,
     [lambda t, out, x, y: make_complex(t, zeros_like(t)), lambda t, out, x, y: make_complex(zeros_like(t), t)], "complex_{o}({0}, {1})",
     dtype=lambda x, y: _COMPLEX_OF[x.char],
     transpose=lambda ct, x, y: [real(ct) if x is None else None, _negative(imag(ct)) if y is None else None], domain=_PAIR, kinds="f",
 )  # fmt: skip
 
-stop_gradient = elementwise(
+stop_gradient: Primitive = elementwise(
     "stop_gradient", lambda x: np.array(x)[()], [None], "{0}", dtype=lambda x: x, domain=[(-3, 3)], kinds="f",
     note="the identity, constant for every derivative",
 )  # fmt: skip

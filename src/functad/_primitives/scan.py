@@ -95,14 +95,9 @@ def _jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], **params: Any) ->
     body, constants, carry = params["body"], params["constants"], params["carry"]
     ts = [None if is_zero(t) else t for t in ts]
     active = tuple(t is not None for t in ts)
-    both, active, out_active = memoised(
-        body, ("scan jvp", active, constants, carry), lambda: _pushed(transform, body, active, constants, carry)
-    )
+    both, active, out_active = memoised(body, ("scan jvp", active, constants, carry), lambda: _pushed(transform, body, active, constants, carry))
     ts = [zeros_of(x.type) if t is None and a else t for x, t, a in zip(xs, ts, active, strict=True)]
-    groups = [
-        [*g, *pick(dg, flags)]
-        for g, dg, flags in zip(*[parts(items, constants, carry) for items in (xs, ts, active)], strict=True)
-    ]
+    groups = [[*g, *pick(dg, flags)] for g, dg, flags in zip(*[parts(items, constants, carry) for items in (xs, ts, active)], strict=True)]
     narrow = {"constants": len(groups[0]), "carry": len(groups[1]), "length": params["length"], "reverse": params["reverse"]}
     out = scan(*groups[0], *groups[1], *groups[2], body=both, **narrow)
     state, dstate, ys, dys = parts(out, carry, len(groups[1]) - carry, len(out_active) - carry)
@@ -110,9 +105,7 @@ def _jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], **params: Any) ->
     return [*state, *ys], [next(tangents) if a else None for a in out_active]
 
 
-def _pushed(
-    transform: Any, body: Program, given: tuple[bool, ...], constants: int, carry: int
-) -> tuple[Program, tuple[bool, ...], tuple[bool, ...]]:
+def _pushed(transform: Any, body: Program, given: tuple[bool, ...], constants: int, carry: int) -> tuple[Program, tuple[bool, ...], tuple[bool, ...]]:
     """(body with each group followed by its tangents, active inputs, active outputs)."""
     active, inside = list(given), slice(constants, constants + carry)
     while True:
@@ -205,9 +198,7 @@ def _halves(transform: Any, body: Program, given: tuple[bool, ...], constants: i
         live = set(reads(program.equations, program.outputs))
         c, x = [v for v in c if v in live], [v for v in x if v in live]
         # a residual that is itself a known carry input is read under its own name, and comes in stacked
-        where = {v: i for i, v in enumerate(body.inputs)} | (
-            {v: len(body.inputs) + i for i, v in enumerate(stacked)} if is_linear else {}
-        )
+        where = {v: i for i, v in enumerate(body.inputs)} | ({v: len(body.inputs) + i for i, v in enumerate(stacked)} if is_linear else {})
         inputs = [*c, *s, *x]
         return _Half(Program(inputs, program.equations, program.outputs), tuple(where[v] for v in inputs), len(c), len(s))
 
@@ -251,9 +242,7 @@ def _transpose(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Seq
     return [next(pulled_cts) if m else None for m in linear]
 
 
-def _pulled(
-    transform: Any, body: Program, linear: tuple[bool, ...], alive: tuple[bool, ...], constants: int, carry: int
-) -> _Pulled:
+def _pulled(transform: Any, body: Program, linear: tuple[bool, ...], alive: tuple[bool, ...], constants: int, carry: int) -> _Pulled:
     flags, types = parts(linear, constants, carry), parts(body.input_types, constants, carry)
     ahead = sum(flags[0])  # linear constants come before the carry among the linear inputs
     while True:
@@ -289,9 +278,7 @@ def _by_dependence(program: Program, linear: Sequence[bool]) -> tuple[list[Equat
     return known, rest, variables
 
 
-def _transpose_unsplit(
-    transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], **params: Any
-) -> list[Any]:
+def _transpose_unsplit(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], **params: Any) -> list[Any]:
     """A scan that meets transposition without having been linearised: its known part is run first."""
     body, constants, carry = params["body"], params["constants"], params["carry"]
     flags = tuple(x is None for x in xs)
@@ -319,9 +306,7 @@ def _transpose_unsplit(
 
 
 def _batching(op_of: Any) -> Any:
-    def batch(
-        transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, **params: Any
-    ) -> tuple[list[Any], list[bool]]:
+    def batch(transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, **params: Any) -> tuple[list[Any], list[bool]]:
         body, constants, carry = params["body"], params["constants"], params["carry"]
         flags, inside = list(mapped), slice(constants, constants + carry)
         while True:
@@ -337,9 +322,7 @@ def _batching(op_of: Any) -> Any:
             return swapped(x) if flags[i] and i >= constants + carry else x
 
         out = op_of()(*[arranged(i, x) for i, x in enumerate(xs)], **{**params, "body": program})
-        return [swapped(y) if m and i >= carry else y for i, (y, m) in enumerate(zip(out, out_mapped, strict=True))], list(
-            out_mapped
-        )
+        return [swapped(y) if m and i >= carry else y for i, (y, m) in enumerate(zip(out, out_mapped, strict=True))], list(out_mapped)
 
     return batch
 
@@ -363,9 +346,7 @@ def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
     outputs = [*kept, *stacked]
     if all(wanted) and all(outputs) and narrow is body:
         return equation
-    program = memoised(
-        narrow, ("inputs", tuple(wanted)), lambda: Program(pick(narrow.inputs, wanted), narrow.equations, narrow.outputs)
-    )
+    program = memoised(narrow, ("inputs", tuple(wanted)), lambda: Program(pick(narrow.inputs, wanted), narrow.equations, narrow.outputs))
     params = {**p, "body": program, "constants": sum(wanted[:constants]), "carry": sum(kept)}
     return Equation(equation.op, pick(equation.inputs, wanted), params, pick(equation.outputs, outputs))
 

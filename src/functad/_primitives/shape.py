@@ -66,10 +66,11 @@ def _broadcast_index(out: Sequence[str], shapes: Any, out_shape: Any, shape: Any
     return [(None, 0, ["0" if n == "1" else out[int(a)] for n, a in zip(shapes[0], axes, strict=True)])]
 
 
-broadcast = linear_view(
+broadcast: Primitive = linear_view(
     "broadcast", _broadcast_numpy, _broadcast_shape, _broadcast_transpose,
     lambda x, size, shape, axes: broadcast(x, shape=(size, *shape), axes=(0, *_shifted(axes))), _broadcast_index,
-    lambda: [([_data(3)], {"shape": (2, 3), "axes": (1,)}), ([_data(3)], {"shape": (3, 2), "axes": (0,)}), ([_data(1, 3)], {"shape": (4, 3), "axes": (0, 1)}),
+    lambda: [([_data(3)], {"shape": (2, 3), "axes": (1,)}), ([_data(3)], {"shape": (3, 2), "axes": (0,)}),
+             ([_data(1, 3)], {"shape": (4, 3), "axes": (0, 1)}),
              ([_data()], {"shape": (2, 2), "axes": ()}), ([_data(2, 3)], {"shape": (3, 4, 2), "axes": (2, 0)})],
     structural=lambda equation, known: equation.inputs[0] in known and known[equation.inputs[0]].op.name == "select",
     inward=lambda op, inputs, p, shape, axes: _broadcast_inward(op, inputs[0], p, shape, axes),
@@ -112,7 +113,7 @@ def _reshape_index(out: Sequence[str], shapes: Any, out_shape: Any, shape: Any) 
     inner_in, inner_out = source[front : len(source) - back], target[front : len(target) - back]
     flat = "0"
     for n, i in zip(inner_out, out[front : len(target) - back], strict=True):
-        flat = i if flat == "0" or n == "1" and flat == "0" else (flat if n == "1" else f"({flat} * {n} + {i})")
+        flat = i if flat == "0" or (n == "1" and flat == "0") else (flat if n == "1" else f"({flat} * {n} + {i})")
     texts: list[str] = []
     real = [k for k, n in enumerate(inner_in) if n != "1"]
     for k, n in enumerate(inner_in):
@@ -125,10 +126,11 @@ def _reshape_index(out: Sequence[str], shapes: Any, out_shape: Any, shape: Any) 
     return [(None, 0, [*out[:front], *texts, *out[len(target) - back :]])]
 
 
-reshape = linear_view(
+reshape: Primitive = linear_view(
     "reshape", lambda x, shape: np.reshape(x, shape), _reshape_shape, lambda ct, kind, shape: reshape(ct, shape=kind.shape),
     lambda x, size, shape: reshape(x, shape=(size, *shape)), _reshape_index,
-    lambda: [([_data(2, 3)], {"shape": s}) for s in ((6,), (3, 2), (2, 1, 3), (2, 3))] + [([_data()], {"shape": (1, 1)}), ([_data(2, 3, 4)], {"shape": (6, 4)})],
+    lambda: [([_data(2, 3)], {"shape": s}) for s in ((6,), (3, 2), (2, 1, 3), (2, 3))]
+    + [([_data()], {"shape": (1, 1)}), ([_data(2, 3, 4)], {"shape": (6, 4)})],
     structural=passes_on,
     inward=lambda op, inputs, p, shape: reshape(apply(op, inputs[0], _reshaped(p, inputs[0].type.shape)), shape=shape),
 )  # fmt: skip
@@ -143,7 +145,7 @@ def _inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(order))
 
 
-transpose = linear_view(
+transpose: Primitive = linear_view(
     "transpose", lambda x, order: np.transpose(x, order), lambda s, order: tuple(s[i] for i in order),
     lambda ct, kind, order: transpose(ct, order=_inverse(order)), lambda x, size, order: transpose(x, order=(0, *_shifted(order))),
     lambda out, shapes, out_shape, order: [(None, 0, [out[_inverse([int(o) for o in order])[i]] for i in range(len(order))])],
@@ -157,10 +159,15 @@ def _untransposed(p: Any, x: Any, order: tuple[int, ...]) -> Any:
     return Literal(p.value, array_type(x.type.shape, p.type.dtype)) if isinstance(p, Literal) else transpose(p, order=_inverse(order))
 
 
-flip = linear_view(
+def _flipped(out: Sequence[str], shape: Sequence[str], axes: Sequence[Any]) -> list[str]:
+    turned = [int(a) for a in axes]
+    return [f"({shape[i]} - 1 - {o})" if i in turned else o for i, o in enumerate(out)]
+
+
+flip: Primitive = linear_view(
     "flip", lambda x, axes: np.flip(x, axes), lambda s, axes: s, lambda ct, kind, axes: flip(ct, axes=axes),
     lambda x, size, axes: flip(x, axes=_shifted(axes)),
-    lambda out, shapes, out_shape, axes: [(None, 0, [f"({out_shape[i]} - 1 - {o})" if i in [int(a) for a in axes] else o for i, o in enumerate(out)])],
+    lambda out, shapes, out_shape, axes: [(None, 0, _flipped(out, out_shape, axes))],
     lambda: [([_data(2, 3)], {"axes": (0,)}), ([_data(2, 3)], {"axes": (0, 1)})],
     structural=passes_on,
     inward=lambda op, inputs, p, axes: flip(apply(op, inputs[0], p if isinstance(p, Literal) else flip(p, axes=axes)), axes=axes),
@@ -196,7 +203,7 @@ def _plus(a: str, b: str) -> str:
     return b if a == "0" else (a if b == "0" else f"({a} + {b})")
 
 
-slice_ = linear_view(
+slice_: Primitive = linear_view(
     "slice", _slice_numpy, _slice_shape, _slice_transpose,
     lambda x, n, start, size, step: slice_(x, start=(0, *start), size=(n, *size), step=(1, *step)),
     lambda out, shapes, out_shape, start, size, step: [(None, 0, [_plus(_times(o, d), a) for o, a, d in zip(out, start, step, strict=True)])],
@@ -242,17 +249,20 @@ def _pad_index(out: Sequence[str], shapes: Any, out_shape: Any, low: Any, high: 
     return [(" & ".join(conditions) or None, 0, texts), (None, None, [])]
 
 
-pad = linear_view(
+pad: Primitive = linear_view(
     "pad", _pad_numpy, _pad_shape, lambda ct, kind, low, high, inner: _inside(ct, kind.shape, low, inner),
     lambda x, n, low, high, inner: pad(x, low=(0, *low), high=(0, *high), inner=(0, *inner)), _pad_index,
     lambda: [([_data(3)], {"low": (1,), "high": (2,), "inner": (0,)}), ([_data(2, 3)], {"low": (0, 1), "high": (1, 0), "inner": (1, 2)}),
              ([_data(0)], {"low": (1,), "high": (1,), "inner": (0,)})],
     structural=lambda equation, known: equation.outputs[0].type.size != equation.inputs[0].type.size or equation.inputs[0] in known,
-    inward=lambda op, inputs, p, low, high, inner: pad(apply(op, inputs[0], _inside(p, inputs[0].type.shape, low, inner)), low=low, high=high, inner=inner),
+    inward=lambda op, inputs, p, low, high, inner: pad(
+        apply(op, inputs[0], _inside(p, inputs[0].type.shape, low, inner)), low=low, high=high, inner=inner),
     note="with zeros; `inner` zeros between neighbours",
 )  # fmt: skip
 slice_.structural = passes_on
-slice_.inward = lambda op, inputs, p, start, size, step: slice_(_sliced_inward(op, inputs[0], p, start, size, step), start=start, size=size, step=step)
+slice_.inward = lambda op, inputs, p, start, size, step: slice_(
+    _sliced_inward(op, inputs[0], p, start, size, step), start=start, size=size, step=step
+)
 
 
 def _sliced_inward(op: Any, t: Any, p: Any, start: Any, size: Any, step: Any) -> Any:
@@ -315,7 +325,7 @@ def _concatenate_index(out: Sequence[str], shapes: Any, out_shape: Any, axis: An
     return pieces
 
 
-concatenate = Primitive(
+concatenate: Primitive = Primitive(
     name="concatenate",
     numpy=lambda *xs, axis: np.concatenate(xs, axis),
     infer=_concatenate_infer,
@@ -324,6 +334,10 @@ concatenate = Primitive(
     batch=_concatenate_batch,
     kernel=View(_concatenate_index, joins=True),
     kind="join",
-    examples=lambda: [([_data(2, 3), -_data(1, 3)], {"axis": 0}), ([_data(2, 1), _data(2, 2), _data(2, 1)], {"axis": 1}), ([_data(0), _data(2)], {"axis": 0})],
+    examples=lambda: [
+        ([_data(2, 3), -_data(1, 3)], {"axis": 0}),
+        ([_data(2, 1), _data(2, 2), _data(2, 1)], {"axis": 1}),
+        ([_data(0), _data(2)], {"axis": 0}),
+    ],
     note="joins along `axis`",
 )

@@ -37,9 +37,7 @@ from functad.errors import ShapeMismatchError
 
 __all__ = ["while_loop"]
 
-_NO_REVERSE = Missing(
-    "reverse mode through while_loop needs a tape; use scan with a fixed length, or a Python while loop without jit"
-)
+_NO_REVERSE = Missing("reverse mode through while_loop needs a tape; use scan with a fixed length, or a Python while loop without jit")
 
 # ---- what it computes
 
@@ -54,9 +52,7 @@ def _numpy(*values: Any, condition: Program, body: Program, condition_constants:
     return tuple(state)
 
 
-def _infer(
-    *types: ArrayType, condition: Program, body: Program, condition_constants: int, body_constants: int
-) -> tuple[ArrayType, ...]:
+def _infer(*types: ArrayType, condition: Program, body: Program, condition_constants: int, body_constants: int) -> tuple[ArrayType, ...]:
     asked, fixed, carry = parts(types, condition_constants, body_constants)
     for name, program, given in (("condition", condition, [*asked, *carry]), ("body", body, [*fixed, *carry])):
         if len(program.inputs) != len(given) or not all(map(same_type, program.input_types, given)):
@@ -86,9 +82,7 @@ def _jvp(
     asked, fixed, state = parts(xs, condition_constants, body_constants)
     _, dfixed, dstate = parts(ts, condition_constants, body_constants)
     given = tuple(t is not None for t in [*dfixed, *dstate])
-    both, active = memoised(
-        body, ("while_loop jvp", given, body_constants), lambda: _pushed(transform, body, given, body_constants)
-    )
+    both, active = memoised(body, ("while_loop jvp", given, body_constants), lambda: _pushed(transform, body, given, body_constants))
     on = active[body_constants:]
     kinds = [x.type for x in state]
     key = ("while_loop jvp", condition_constants, on)
@@ -159,9 +153,7 @@ def _batch(
         counts = {"condition_constants": condition_constants, "body_constants": body_constants}
         return list(while_loop(*asked, *fixed, *state, condition=asking, body=step, **counts)), flags
     (first,) = inline(asking, [*asked, *state])
-    running, until = memoised(
-        step, ("lanes", asking, body_constants), lambda: _until_all_done(asking, step, len(asked), body_constants)
-    )
+    running, until = memoised(step, ("lanes", asking, body_constants), lambda: _until_all_done(asking, step, len(asked), body_constants))
     out = while_loop(
         *asked,
         *fixed,
@@ -213,12 +205,8 @@ def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
     inner = (*reads[:fixed], *kept)
     outer = (*asks[:asked], *kept)
     params = {
-        "condition": memoised(
-            condition, ("inputs", outer), lambda: Program(pick(condition.inputs, outer), condition.equations, condition.outputs)
-        ),
-        "body": memoised(
-            narrow, ("inputs", inner), lambda: Program(pick(narrow.inputs, inner), narrow.equations, narrow.outputs)
-        ),
+        "condition": memoised(condition, ("inputs", outer), lambda: Program(pick(condition.inputs, outer), condition.equations, condition.outputs)),
+        "body": memoised(narrow, ("inputs", inner), lambda: Program(pick(narrow.inputs, inner), narrow.equations, narrow.outputs)),
         "condition_constants": sum(asks[:asked]),
         "body_constants": sum(reads[:fixed]),
     }

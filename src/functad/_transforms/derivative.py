@@ -31,7 +31,7 @@ def gradient(program: Program, active: Sequence[bool]) -> Program:
     found = program.memo.get(key)
     if found is None:
         found = program.memo[key] = _gradient(program, tuple(active))
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 def _gradient(program: Program, active: tuple[bool, ...]) -> Program:
@@ -68,7 +68,7 @@ def jacobian(program: Program, active: Sequence[bool], forward: bool, outputs: i
     found = program.memo.get(key)
     if found is None:
         found = program.memo[key] = (_forward_jacobian if forward else _reverse_jacobian)(program, tuple(active), outputs)
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 def _zero_block(out: ArrayType, given: ArrayType) -> Any:
@@ -141,5 +141,3 @@ def _shaped(x: Any, shape: tuple[int, ...]) -> Any:
     if x.type.shape == shape:
         return x
     return Literal(x.value, array_type(shape, x.type.dtype)) if isinstance(x, Literal) else reshape(x, shape=shape)
-
-

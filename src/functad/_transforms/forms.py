@@ -143,7 +143,7 @@ def recognised(program: Program) -> Program:
     if found is None:
         found = program.memo["recognised"] = _recognise(program)
         found.memo["recognised"] = found
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 def _recognise(program: Program) -> Program:

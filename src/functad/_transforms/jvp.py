@@ -22,7 +22,7 @@ def jvp(program: Program, active: Sequence[bool], want: Sequence[bool] = ()) -> 
     found = program.memo.get(key)
     if found is None:
         found = program.memo[key] = _jvp(recognised(program), tuple(active), tuple(want))
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 def _jvp(program: Program, active: tuple[bool, ...], want: tuple[bool, ...]) -> tuple[Program, tuple[bool, ...]]:

@@ -6,7 +6,7 @@ The two halves are joined by residuals: known values that the linear half needs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from functad._core.primitive import Missing, View, rule_of
+from functad._core.primitive import View, rule_of
 from functad._core.program import Atom, Equation, Program, Var, without_dead
 from functad._transforms.jvp import jvp
 
@@ -39,9 +39,7 @@ def split(program: Program, linear: Sequence[bool]) -> tuple[list[Equation], lis
             rest.append(e)
             variables.update(e.outputs)
         else:
-            if isinstance(e.op.split, Missing):
-                rule_of(e.op, "split")  # raises, with the reason
-            more_known, more_linear = e.op.split(split, e, mask)
+            more_known, more_linear = rule_of(e.op, "split")(split, e, mask)
             known += more_known
             for part in more_linear:
                 rest.append(part)
@@ -60,7 +58,7 @@ def linearize(program: Program, active: Sequence[bool]) -> Linearized:
     found = program.memo.get(key)
     if found is None:
         found = program.memo[key] = _linearize(program, tuple(active))
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 def _linearize(program: Program, active: tuple[bool, ...]) -> Linearized:

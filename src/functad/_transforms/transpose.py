@@ -18,7 +18,7 @@ def transpose(program: Program, linear: Sequence[bool]) -> Program:
     found = program.memo.get(key)
     if found is None:
         found = program.memo[key] = _transpose(program, tuple(linear))
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 def _transpose(program: Program, linear: tuple[bool, ...]) -> Program:

@@ -18,7 +18,7 @@ def vmap(program: Program, mapped: Sequence[bool], size: int, want: Sequence[boo
     found = program.memo.get(key)
     if found is None:
         found = program.memo[key] = _vmap(program, tuple(mapped), size, tuple(want))
-    return found  # type: ignore[no-any-return]  # memo is untyped
+    return found
 
 
 def _vmap(program: Program, mapped: tuple[bool, ...], size: int, want: tuple[bool, ...]) -> tuple[Program, tuple[bool, ...]]:
