@@ -22,7 +22,9 @@ def _translated(error: Exception) -> FunctadError | None:
     if "setting an array element with a sequence" in text:
         cure = "collect the parts and use np.stack or np.concatenate, start from np.zeros_like(x), or use functad.numpy"
         return MutationError(f"a traced value was written into a plain NumPy array, which cannot hold it: {cure}", location)
-    if "loop of ufunc does not support argument" in text or ("ufunc" in text and "not supported for the input types" in text):
+    if "loop of ufunc does not support argument" in text or (
+        "ufunc" in text and ("not supported for the input types" in text or "from dtype('O')" in text)
+    ):
         cure = "NumPy saw an array of Python objects there: build the array with np.stack, or use functad.numpy"
         return UnsupportedFunctionError(f"a function that has no rule for traced values was given some ({text}); {cure}", location)
     return None

@@ -230,7 +230,7 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
     >>> out, push(1.0), push(2.0)
     (np.float64(9.0), np.float64(6.0), np.float64(12.0))
     """
-    traced, halves, outs, residuals, structures, counts, leaves, _, types = _forward(fun, primals, "linearize")
+    traced, halves, outs, residuals, structures, _, leaves, _, types = _forward(fun, primals, "linearize")
     wanted = [leaf_type(x)[1] for x in leaves]
 
     def pushforward(*tangents: Any) -> Any:
