@@ -1,10 +1,15 @@
 """Errors as the user meets them: NumPy's complaints about traced values translated, internal frames taken out of the traceback."""
 
+import os
 from types import TracebackType
+
+import numpy as np
 
 from functad.errors import HOME, FunctadError, MutationError, UnsupportedFunctionError
 
 __all__ = ["presentable"]
+
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
 def presentable(error: Exception) -> Exception:
@@ -34,7 +39,7 @@ def _last_line(traceback: TracebackType | None) -> str | None:
     found = None
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
-        if not filename.startswith((HOME, "<")):
+        if not filename.startswith((HOME, _NUMPY, "<")):
             found = f"{filename}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found

@@ -1,0 +1,23 @@
+"""Python's own complex numbers as arguments, and NumPy's complaints about traced values in the user's terms."""
+
+import numpy as np
+import pytest
+
+import functad as fd
+
+
+@pytest.mark.parametrize("function", [np.real, np.imag])
+def test_parts_of_a_python_complex_number(function):
+    value, tangent = fd.jvp(function, (1.0 + 2.0j,), (0.5 - 3.0j,))
+    assert (value, tangent) == (function(1.0 + 2.0j), function(0.5 - 3.0j))
+
+
+@pytest.mark.parametrize("function", [np.linalg.det, lambda a: np.linalg.solve(a, np.ones(2))[0]])
+def test_a_matrix_of_traced_numbers_that_numpy_never_hands_over(function):
+    def f(x):
+        return function(np.array([[2.0, x], [0.0, 1.0]]))
+
+    with pytest.raises(fd.errors.UnsupportedFunctionError, match=r"functad\.numpy") as caught:
+        fd.grad(f)(1.0)
+    assert caught.value.location is not None
+    assert caught.value.location.startswith(__file__)
