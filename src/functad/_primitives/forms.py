@@ -14,12 +14,14 @@ from functad._core.primitive import Expression, Missing, Primitive
 from functad._core.types import ArrayType, array_type
 from functad._primitives.elementwise import add, div, exp, neg, power_static, reciprocal, sub, tanh
 from functad._primitives.kinds import constant, elementwise, ones_like
-from functad._primitives.linear import over, scale
-from functad._primitives.logic import equal, select, stop_gradient
+from functad._primitives.linear import mask, over, scale
+from functad._primitives.logic import equal, not_equal, select, stop_gradient
 from functad._primitives.reduce import reduce_max, reduce_sum
 from functad._primitives.shape import broadcast
 
-__all__ = ["even_power_of_root", "inverse_cosh", "log_of_offset_exponential", "log_sum_exp", "offset_exponential_quotient"]
+__all__ = [
+    "even_power_of_root", "inverse_cosh", "log_of_offset_exponential", "log_sum_exp", "offset_exponential_quotient", "root_by_power",
+]  # fmt: skip
 
 
 def _identity(name: str, tangents: Sequence[Callable[..., Any] | None], note: str) -> Primitive:
@@ -91,6 +93,13 @@ even_power_of_root: Primitive = _identity(
     "even_power_of_root",
     [None, _half_power_tangent],
     "sqrt(s)**exponent for an even whole exponent: the derivative of s**(exponent/2), smooth at 0",
+)
+
+
+root_by_power: Primitive = _identity(
+    "root_by_power",
+    [None, lambda t, y, out, s: mask(not_equal(y, constant(0, y)), over(_times(t, constant(0.5, t)), y))],
+    "s**0.5 of a sum of squares: its derivative at 0 is the subgradient 0",
 )
 
 

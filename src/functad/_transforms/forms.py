@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from functad._core.primitive import Primitive
-from functad._core.program import Atom, Equation, Program, Var
+from functad._core.program import Atom, Equation, Literal, Program, Var
 from functad._primitives import forms
 from functad._primitives.elementwise import root
 
@@ -44,6 +44,8 @@ class Matcher:
             return bool(e.params["exponent"][0] == 2)
         if name == "mul":
             return self.same(inputs[0], inputs[1])
+        if name == "div":  # by a number that no argument changes, as in a mean
+            return isinstance(inputs[1], Literal) and self.is_sum_of_squares(inputs[0])
         if name == "add":
             return all(map(self.is_sum_of_squares, inputs))
         if name == "dot":
@@ -93,6 +95,11 @@ def _reciprocal(m: Matcher, e: Equation) -> Form | None:
         from functad._primitives.kinds import constant
 
         return forms.offset_exponential_quotient, [e.outputs[0], constant(1, e.outputs[0].type), *found], {}, False
+    inner = m.made(e.inputs[0], "cosh")
+    if inner is not None:
+        from functad._primitives.kinds import constant
+
+        return forms.inverse_cosh, [e.outputs[0], constant(1, e.outputs[0].type), inner.inputs[0]], {}, False
     return None
 
 
@@ -117,8 +124,12 @@ def _softplus(m: Matcher, e: Equation) -> Form | None:
     return forms.log_of_offset_exponential, [e.outputs[0], constant(1, e.outputs[0].type), inner.inputs[0]], {}, False
 
 
-def _power_of_norm(m: Matcher, e: Equation) -> Form | None:
+def _power(m: Matcher, e: Equation) -> Form | None:
     exponent = e.params["exponent"]
+    if exponent[0] == -1:
+        return _reciprocal(m, e)
+    if exponent[0] == 0.5 and m.is_sum_of_squares(e.inputs[0]):
+        return forms.root_by_power, [e.outputs[0], e.inputs[0]], {}, False
     if exponent[0] not in (2, 4, 6, 8):
         return None
     inner = m.made(e.inputs[0], "root", "sqrt")
@@ -133,7 +144,7 @@ FORMS: dict[str, Callable[[Matcher, Equation], Form | None]] = {
     "reciprocal": _reciprocal,
     "log": _logarithm,
     "log1p": _softplus,
-    "power_static": _power_of_norm,
+    "power_static": _power,
 }
 
 
