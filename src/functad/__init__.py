@@ -10,6 +10,7 @@ from functad._api.derivatives import grad, hessian, jacfwd, jacobian, jacrev, va
 from functad._api.jit import jit, make_program, show_source
 from functad._api.mapping import vmap
 from functad._api.products import hvp, jvp, linear_transpose, linearize, stop_gradient, vjp
+from functad._api.settings import evaluator
 from functad._core.program import Program
 from functad._core.tracer import Tracer
 
@@ -21,6 +22,7 @@ __all__ = [
     "__version__",
     "cond",
     "errors",
+    "evaluator",
     "grad",
     "hessian",
     "hvp",

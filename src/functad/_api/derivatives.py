@@ -103,9 +103,16 @@ class _Derivative(Transformed):
 class Grad(_Derivative):
     """grad and value_and_grad."""
 
-    def __init__(self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, with_value: bool = False) -> None:
-        super().__init__(function, argnums, has_aux=has_aux, with_value=with_value)
-        self.has_aux, self.with_value = has_aux, with_value
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        argnums: int | tuple[int, ...] = 0,
+        has_aux: bool = False,
+        with_value: bool = False,
+        holomorphic: bool = False,
+    ) -> None:
+        super().__init__(function, argnums, has_aux=has_aux, with_value=with_value, holomorphic=holomorphic)
+        self.has_aux, self.with_value, self.holomorphic = has_aux, with_value, holomorphic
         self.name = "value_and_grad" if with_value else "grad"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -113,7 +120,7 @@ class Grad(_Derivative):
         traced, argument, leaves = self._traced(args, kwargs)
         program = traced.program
         active = traced.active(argument.mask)
-        key = ("grad plan", active, self.with_value, self.has_aux)
+        key = ("grad plan", active, self.with_value, self.has_aux, self.holomorphic)
         plan = program.memo.get(key)
         if plan is None:
             plan = program.memo[key] = self._plan(traced, active)
@@ -156,14 +163,19 @@ class Grad(_Derivative):
         out = traced.program.output_types[0]
         if out.shape != ():
             raise NonScalarOutputError(self._refusal(f"an array of shape {out.shape}"))
-        if out.dtype.kind == "c":
-            raise NonScalarOutputError(self._refusal(f"a complex number ({out.dtype})") + "; for a complex output take its real or absolute value")
+        if self.holomorphic:
+            for v, on in zip(traced.program.inputs, active, strict=True):
+                if on and v.type.dtype.kind != "c":
+                    raise UnsupportedArgumentError(f"{self.name} with holomorphic=True needs complex arguments, got {v.type.dtype}")
+        elif out.dtype.kind == "c":
+            cure = "; take its real or absolute value, or say holomorphic=True for a complex-differentiable function"
+            raise NonScalarOutputError(self._refusal(f"a complex number ({out.dtype})") + cure)
         program = derivative.gradient(traced.program, active)
         first = 0 if self.with_value else 1
         return without_dead(Program(program.inputs, program.equations, program.outputs[first:]))
 
 
-def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """Gradient of a function whose output is one real number.
 
     Parameters
@@ -174,6 +186,8 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         Positional arguments to differentiate with respect to.
     has_aux : bool, optional
         Whether `fun` returns a pair of which only the first is differentiated.
+    holomorphic : bool, optional
+        Whether `fun` is complex-differentiable: arguments and output are complex, the result is the complex derivative.
 
     Returns
     -------
@@ -202,10 +216,10 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
     >>> grad(np.sin)(0.0)
     np.float64(1.0)
     """
-    return Grad(fun, _normal(argnums), bool(has_aux), False)
+    return Grad(fun, _normal(argnums), bool(has_aux), False, bool(holomorphic))
 
 
-def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """Value and gradient of a scalar function, in one evaluation.
 
     Parameters
@@ -216,6 +230,8 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
         Positional arguments to differentiate with respect to.
     has_aux : bool, optional
         Whether `fun` returns `(scalar, aux)`.
+    holomorphic : bool, optional
+        As for `grad`.
 
     Returns
     -------
@@ -234,7 +250,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     >>> value_and_grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     (np.float64(9.0), array([ 3., 12.]))
     """
-    return Grad(fun, _normal(argnums), bool(has_aux), True)
+    return Grad(fun, _normal(argnums), bool(has_aux), True, bool(holomorphic))
 
 
 class Jacobian(_Derivative):

@@ -200,7 +200,7 @@ def _output(traced: Traced, values: Sequence[Any]) -> Any:
     return values[0] if traced.out_structure is None else tree.unflatten(traced.out_structure, values)
 
 
-def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Value of a function, and its linear approximation there.
 
     Parameters
@@ -209,6 +209,8 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
         Function of arrays or pytrees.
     *primals : array, number or pytree
         Where to linearise.
+    has_aux : bool, optional
+        Whether `fun` returns `(output, aux)`.
 
     Returns
     -------
@@ -216,6 +218,8 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
         `fun(*primals)`.
     pushforward : callable
         Takes tangents like the primals, returns the tangent of the output; evaluates only the linear part.
+    aux : any
+        Only with `has_aux`.
 
     Raises
     ------
@@ -230,7 +234,7 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
     >>> out, push(1.0), push(2.0)
     (np.float64(9.0), np.float64(6.0), np.float64(12.0))
     """
-    traced, halves, outs, residuals, structures, _, leaves, _, types = _forward(fun, primals, "linearize")
+    traced, halves, outs, residuals, structures, _, leaves, aux, types = _forward(fun, primals, "linearize", has_aux)
     wanted = [leaf_type(x)[1] for x in leaves]
 
     def pushforward(*tangents: Any) -> Any:
@@ -240,7 +244,8 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
         full = [next(found) if on else _zeros(kind) for on, kind in zip(halves.out_active, types, strict=True)]
         return _output(traced, full)
 
-    return _output(traced, outs), pushforward
+    out = _output(traced, outs)
+    return (out, pushforward, aux) if has_aux else (out, pushforward)
 
 
 def _zeros(kind: ArrayType) -> Any:
