@@ -50,6 +50,7 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     Parameters
     ----------
     tree : pytree
+        Keys of dicts are taken in sorted order.
 
     Returns
     -------
@@ -72,6 +73,22 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
 def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:
     """The pytree with this structure and these leaves.
 
+    Parameters
+    ----------
+    structure : TreeDef
+        From `flatten` or `structure`.
+    leaves : sequence
+        As many as the structure has.
+
+    Returns
+    -------
+    pytree
+
+    Raises
+    ------
+    ValueError
+        If the number of leaves is another.
+
     Examples
     --------
     >>> leaves, treedef = flatten([1, (2, 3)])
@@ -84,6 +101,15 @@ def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:
 def structure(tree: Any) -> TreeDef:
     """The structure of a pytree.
 
+    Parameters
+    ----------
+    tree : pytree
+
+    Returns
+    -------
+    TreeDef
+        Hashable; equal structures compare equal.
+
     Examples
     --------
     >>> structure([1, 2]) == structure([3, 4])
@@ -94,6 +120,15 @@ def structure(tree: Any) -> TreeDef:
 
 def leaf_names(tree: Any) -> list[str]:
     """How each leaf is reached from the root, as Python would write it.
+
+    Parameters
+    ----------
+    tree : pytree
+
+    Returns
+    -------
+    list of str
+        In the order of the leaves.
 
     Examples
     --------
@@ -107,6 +142,18 @@ def leaf_names(tree: Any) -> list[str]:
 
 def map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """Apply a function to corresponding leaves.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one leaf of each tree.
+    tree, *rest : pytree
+        Trees of one structure.
+
+    Returns
+    -------
+    pytree
+        The results, in that structure.
 
     Raises
     ------

@@ -74,7 +74,32 @@ class Equation:
 
 
 class Program:
-    """`inputs` are variables, `outputs` are atoms; `memo` belongs to the transforms (key: the transform and its arguments)."""
+    """What a function is traced to: equations between variables, from inputs to outputs; it prints as text.
+
+    Attributes
+    ----------
+    inputs : tuple of Var
+        Captured values in order of use, then the arguments.
+    equations : tuple of Equation
+        `outputs = op(*inputs, **params)`, in an order in which each variable is bound before it is used.
+    outputs : tuple of Var or Literal
+    input_types, output_types : tuple of ArrayType
+        Shapes and dtypes.
+    memo : dict
+        What transforms have made of this program, by transform and arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functad as fd
+    >>> program = fd.make_program(np.exp)(np.ones(3))
+    >>> program
+    program(a: f8[3])
+      b: f8[3] = exp a
+      return b
+    >>> program.output_types
+    (f8[3],)
+    """
 
     __slots__ = ("__weakref__", "equations", "inputs", "memo", "outputs")
 

@@ -74,6 +74,8 @@ def _flatten(self: Tracer, order: str = "C") -> Any:
 
 def _astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     wanted = np.dtype(dtype)
+    if not copy and wanted == self.dtype:
+        return self
     return record(_ASTYPE, (wanted, casting), (self,), lambda given: as_type(given[0], wanted, casting=casting))
 
 
@@ -91,8 +93,8 @@ install("astype", _astype)
 install("sort", _sort_in_place)
 install("copy", lambda self, order="C": DOORS[np.copy](self))
 install("clip", lambda self, min=None, max=None, out=None, **kwargs: DOORS[np.clip](self, min, max, out, **kwargs))
-install("conj", lambda self: np.conjugate(self))
-install("conjugate", lambda self: np.conjugate(self))
+for _name in ("conj", "conjugate"):  # a real array is its own conjugate, not a copy
+    install(_name, lambda self: np.conjugate(self) if self.dtype.kind == "c" else self)
 install("ptp", lambda self, axis=None, out=None, keepdims=False: DOORS[np.ptp](self, axis, out, keepdims))
 install("compress", lambda self, condition, axis=None, out=None: DOORS[np.compress](condition, self, axis, out))
 install("choose", lambda self, choices, out=None, mode="raise": DOORS[np.choose](self, choices, out, mode))

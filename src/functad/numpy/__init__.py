@@ -92,12 +92,19 @@ def array(
     object : array_like
     dtype : dtype, optional
     copy, order, subok, like
-        As NumPy's; they mean nothing for traced values.
+        As NumPy's.  For traced values `like` is refused, the others mean nothing.
     ndmin : int
 
     Returns
     -------
     array
+
+    Raises
+    ------
+    UnsupportedArgumentError
+        With traced values, for `like` and an unknown `order`.
+    ShapeMismatchError
+        If the parts have different shapes.
 
     Examples
     --------
@@ -125,12 +132,29 @@ def _conversion(name: str) -> Callable[..., Any]:
             if keyword not in ("copy", "device") and given is not None:
                 refuse(name, keyword, given)
         ndmin = 1 if name == "ascontiguousarray" else 0
-        if isinstance(a, Tracer) and (dtype is None or np.dtype(dtype) == a.dtype) and a.ndim >= ndmin:
+        if isinstance(a, Tracer) and not keywords.get("copy") and (dtype is None or np.dtype(dtype) == a.dtype) and a.ndim >= ndmin:
             return a
         return _ARRAY(object=_lists(a), dtype=_known(dtype), ndmin=ndmin)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"""np.{name}; nested lists may mix traced values, arrays and numbers.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype, optional
+    order, copy, device
+        As NumPy's.  For traced values `order` and `device` mean nothing.
+
+    Returns
+    -------
+    array
+        The argument itself where nothing changes, as NumPy's.
+
+    Raises
+    ------
+    UnsupportedArgumentError
+        With traced values, for other arguments and an unknown `order`.
 
     Examples
     --------
@@ -163,11 +187,18 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, de
     fill_value : array_like
     dtype : dtype, optional
     order, device, like
-        As NumPy's; they mean nothing for traced values.
+        As NumPy's.  For traced values `like` is refused, the others mean nothing.
 
     Returns
     -------
     array
+
+    Raises
+    ------
+    UnsupportedArgumentError
+        With traced values, for `like` and an unknown `order`.
+    ShapeMismatchError
+        If `fill_value` cannot be broadcast to `shape`.
 
     Examples
     --------
@@ -201,7 +232,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     start, stop, step : number
     dtype : dtype, optional
     device, like
-        As NumPy's; they mean nothing for traced values.
+        As NumPy's.  For traced values `like` is refused, `device` means nothing.
 
     Returns
     -------
