@@ -10,7 +10,9 @@ from functad._compile.pipeline import evaluator
 inf, nan = np.inf, np.nan
 TINY, SMALLEST, HUGE = 2.2250738585072014e-308, 5e-324, 1.7e308
 
-POINTS = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, inf, -inf, nan, TINY, -TINY, SMALLEST, -SMALLEST, 1e-9, 700.0, -745.0, 1e5, HUGE, -HUGE])
+POINTS = np.array(
+    [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, inf, -inf, nan, TINY, -TINY, SMALLEST, -SMALLEST, 1e-9, 700.0, -745.0, 1e5, HUGE, -HUGE]
+)
 POINTS_SINGLE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, inf, -inf, nan, 1.2e-38, -1e-45, 1e-9, 88.0, -103.0, 3e38, -3e38], np.float32)
 
 UNARY = [
@@ -35,9 +37,8 @@ def same(found, expected):
         return found == expected
     with np.errstate(all="ignore"):
         close = np.abs(found - expected) <= ULPS[expected.dtype] * np.spacing(np.abs(expected))
-        return np.where(np.isnan(expected), np.isnan(found), np.where(expected == 0, (found == 0) & (np.signbit(found) == np.signbit(expected)), close)) | (
-            np.isinf(expected) & (found == expected)
-        )
+        zero = (found == 0) & (np.signbit(found) == np.signbit(expected))
+        return np.select([np.isnan(expected), np.isinf(expected), expected == 0], [np.isnan(found), found == expected, zero], close)
 
 
 def _zeros_of_both_signs(x, y):
@@ -85,8 +86,13 @@ EXACT = {
     np.tanh: mpmath.tanh, np.arcsin: mpmath.asin, np.arccos: mpmath.acos, np.arctan: mpmath.atan, np.arcsinh: mpmath.asinh,
     np.arccosh: mpmath.acosh, np.arctanh: mpmath.atanh, np.square: lambda x: x * x, np.reciprocal: lambda x: 1 / x,
 }  # fmt: skip
-LOW = {np.log1p: -1.0, np.arcsin: -1.0, np.arccos: -1.0, np.arctanh: -1.0, np.arccosh: 1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0, np.sqrt: 0.0, np.cbrt: 0.0} | dict.fromkeys((np.sin, np.cos, np.tan), -1e6)
-HIGH = {np.arcsin: 1.0, np.arccos: 1.0, np.arctanh: 1.0, np.sin: 1e6, np.cos: 1e6, np.tan: 1e6}
+PERIODIC = (np.sin, np.cos, np.tan)
+GROWING = (np.exp, np.exp2, np.expm1, np.sinh, np.cosh)
+LOW = {
+    np.log1p: -1.0, np.arcsin: -1.0, np.arccos: -1.0, np.arctanh: -1.0, np.arccosh: 1.0, np.log: 0.0, np.log2: 0.0, np.log10: 0.0, np.sqrt: 0.0,
+    np.cbrt: 0.0, **dict.fromkeys(PERIODIC, -1e6),
+}  # fmt: skip
+HIGH = {np.arcsin: 1.0, np.arccos: 1.0, np.arctanh: 1.0, **dict.fromkeys(PERIODIC, 1e6), **dict.fromkeys(GROWING, 1e3)}
 FINITE = [-0.999999, -0.5, -1e-9, -1e-200, 1e-200, 1e-12, 0.3, 0.999999, 1.000001, 3.0, 40.0, -40.0, 600.0, -600.0, 1e5, 1e8, -1e8, 1e160, -1e160]
 
 
@@ -101,7 +107,7 @@ def _exact_derivative(function, x):
 @pytest.mark.parametrize("u", EXACT, ids=lambda u: u.__name__)
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_first_derivatives_of_elementary_functions(u, mode):
-    points = np.array([x for x in FINITE if LOW.get(u, -inf) < x < HIGH.get(u, inf) and not (u in (np.exp, np.exp2, np.expm1, np.sinh, np.cosh) and x > 1e3)])
+    points = np.array([x for x in FINITE if LOW.get(u, -inf) < x < HIGH.get(u, inf)])
     expected = np.array([_exact_derivative(EXACT[u], x) for x in points])
     if mode == "forward":
         found = fd.jvp(u, (points,), (np.ones_like(points),))[1]
@@ -130,7 +136,7 @@ LIMITS = {
     "arctanh": (np.arctanh, {1.0: inf, -1.0: inf}),
     "arcsinh": (np.arcsinh, {inf: 0.0, -inf: 0.0, 1e200: 1e-200, -1e200: 1e-200}),
     "arccosh": (np.arccosh, {1.0: inf, inf: 0.0, 1e200: 1e-200}),
-    "absolute": (np.absolute, {0.0: 0.0, -0.0: 0.0, inf: 1.0, -inf: -1.0, SMALLEST: 1.0, -SMALLEST: -1.0}),
+    "absolute": (np.absolute, {0.0: 0.0, inf: 1.0, -inf: -1.0, SMALLEST: 1.0, -SMALLEST: -1.0}),
     "sign": (np.sign, {0.0: 0.0, 2.0: 0.0, inf: 0.0}),
     "floor": (np.floor, {0.0: 0.0, 0.5: 0.0, inf: 0.0}),
     "rint": (np.rint, {0.5: 0.0, 2.5: 0.0}),
