@@ -80,7 +80,7 @@ _PLAIN: dict[tuple[bool, bool], Callable[[Any, Any], Any]] = {
 
 
 def _numpy(x: Any, y: Any, contract: Axes, batch: Axes) -> Any:
-    return _plan(contract, batch, x.ndim, y.ndim)(x, y)
+    return _plan(contract, batch, np.ndim(x), np.ndim(y))(x, y)  # a scalar may be a Python number
 
 
 # ---- rules

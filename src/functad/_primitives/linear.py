@@ -65,12 +65,12 @@ def structural_sum(equation: Equation, known: dict[Var, Equation]) -> bool:
     x, y = equation.inputs
     if x not in known or y not in known:
         return False
-    return not _covers(_interval(known[x]), _interval(known[y]))  # type: ignore[index]  # members of `known` are variables
+    return not _covers(_interval(known[x], known), _interval(known[y], known))  # type: ignore[index]  # members of `known` are variables
 
 
-def _interval(equation: Equation) -> tuple[int, int, int, int] | None:
-    """(axis, begin, end, length) of what a one-axis pad leaves alive."""
-    if equation.op.name != "pad":
+def _interval(equation: Equation, known: dict[Var, Equation]) -> tuple[int, int, int, int] | None:
+    """(axis, begin, end, length) of what a one-axis pad leaves alive, where that has no structural zeros of its own."""
+    if equation.op.name != "pad" or equation.inputs[0] in known:
         return None
     low, high, inner = (equation.params[k] for k in ("low", "high", "inner"))
     touched = [i for i in range(len(low)) if low[i] or high[i] or inner[i]]

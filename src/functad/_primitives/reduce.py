@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from functad._core.primitive import Call, Fold, Missing, Primitive
+from functad._core.program import Literal
 from functad._core.types import ArrayType, array_type
 from functad._primitives.kinds import ones_like
-from functad._primitives.linear import mask, over, scale
+from functad._primitives.linear import apply, mask, over, scale
 from functad._primitives.shape import broadcast, concatenate, reshape, slice_, transpose
 from functad.errors import ShapeMismatchError
 
@@ -78,6 +79,26 @@ reduce_sum: Primitive = _reduction(
     "reduce_sum", lambda x, axes: np.add.reduce(x, axis=axes, dtype=np.asarray(x).dtype), "sum", lambda out, x, t, axes: reduce_sum(t, axes=axes), X,
     lambda transform, cts, xs, types, axes: [widened(cts[0], types[0].shape, axes)],
 )  # fmt: skip
+
+
+
+def _sum_has_zeros(equation: Any, known: Any) -> bool:
+    """Structural zeros remain in a sum, unless they are a pad's and all padded axes are summed."""
+    made = known.get(equation.inputs[0])
+    if made is None or made.op.name != "pad" or made.inputs[0] in known:
+        return made is not None
+    padded = [i for i, w in enumerate(zip(*[made.params[k] for k in ("low", "high", "inner")], strict=True)) if any(w)]
+    return not set(padded) <= set(equation.params["axes"])
+
+
+def _sum_inward(op: Any, inputs: Any, p: Any, axes: tuple[int, ...]) -> Any:
+    """Multiply each term before summing."""
+    shape = inputs[0].type.shape
+    factor = Literal(p.value, array_type(shape, p.type.dtype)) if isinstance(p, Literal) else widened(p, shape, axes)
+    return reduce_sum(apply(op, inputs[0], factor), axes=axes)
+
+
+reduce_sum.structural, reduce_sum.inward = _sum_has_zeros, _sum_inward
 
 # ---- products.  The derivative multiplies the others, without dividing by x: zeros are no exception
 

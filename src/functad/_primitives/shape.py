@@ -325,6 +325,15 @@ def _concatenate_index(out: Sequence[str], shapes: Any, out_shape: Any, axis: An
     return pieces
 
 
+def _has_zero_part(equation: Any, known: Any) -> bool:
+    return any(a in known or (isinstance(a, Literal) and a.is_zero()) for a in equation.inputs)
+
+
+def _concatenate_inward(op: Any, inputs: Any, p: Any, axis: int) -> Any:
+    offsets = _offsets([x.type for x in inputs], axis)
+    return concatenate(*[apply(op, x, _part(p, offsets[i], offsets[i + 1], axis)) for i, x in enumerate(inputs)], axis=axis)
+
+
 concatenate: Primitive = Primitive(
     name="concatenate",
     numpy=lambda *xs, axis: np.concatenate(xs, axis),
@@ -339,5 +348,7 @@ concatenate: Primitive = Primitive(
         ([_data(2, 1), _data(2, 2), _data(2, 1)], {"axis": 1}),
         ([_data(0), _data(2)], {"axis": 0}),
     ],
+    structural=_has_zero_part,
+    inward=_concatenate_inward,
     note="joins along `axis`",
 )
