@@ -82,8 +82,8 @@ def test_values_of_binary_functions(which):
 EXACT = {
     np.exp: mpmath.exp, np.exp2: lambda x: mpmath.mpf(2) ** x, np.expm1: mpmath.expm1, np.log: mpmath.log, np.log1p: mpmath.log1p,
     np.log2: lambda x: mpmath.log(x) / mpmath.log(2), np.log10: lambda x: mpmath.log(x) / mpmath.log(10), np.sqrt: mpmath.sqrt,
-    np.cbrt: lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), np.sin: mpmath.sin, np.cos: mpmath.cos, np.tan: mpmath.tan, np.sinh: mpmath.sinh, np.cosh: mpmath.cosh,
-    np.tanh: mpmath.tanh, np.arcsin: mpmath.asin, np.arccos: mpmath.acos, np.arctan: mpmath.atan, np.arcsinh: mpmath.asinh,
+    np.cbrt: lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), np.sin: mpmath.sin, np.cos: mpmath.cos, np.tan: mpmath.tan, np.sinh: mpmath.sinh,
+    np.cosh: mpmath.cosh, np.tanh: mpmath.tanh, np.arcsin: mpmath.asin, np.arccos: mpmath.acos, np.arctan: mpmath.atan, np.arcsinh: mpmath.asinh,
     np.arccosh: mpmath.acosh, np.arctanh: mpmath.atanh, np.square: lambda x: x * x, np.reciprocal: lambda x: 1 / x,
 }  # fmt: skip
 PERIODIC = (np.sin, np.cos, np.tan)

@@ -124,3 +124,12 @@ def test_verify_refuses_what_it_must():
         with pytest.raises(VerificationError):
             verify(program)
     assert verify(Program([x], [once], [y]))
+
+
+@pytest.mark.parametrize("example", [e for e in ALL if e.precision == "double" and any(np.shape(x) == () for x in e.values)], ids=str)
+def test_python_numbers_serve_as_scalars(example):
+    """A user's Python number reaches the evaluator as it is."""
+    program = example.program()
+    values = [x.item() if np.shape(x) == () and np.asarray(x).dtype.char in "?ldD" else x for x in example.values]
+    for y, expected in zip(run(program, values), run(program, example.values), strict=True):
+        np.testing.assert_array_equal(y, expected, strict=True)
