@@ -285,8 +285,10 @@ def make_program(fun: Callable[..., Any]) -> Callable[..., Program]:
     """
 
     def made(*args: Any, **kwargs: Any) -> Program:
-        function = fun.function if isinstance(fun, Jit) else fun
-        leaves, structure = flatten_call(args, kwargs)
+        if isinstance(fun, Jit):
+            _, function, leaves, structure = fun.signature(args, kwargs)  # without its static arguments
+        else:
+            function, (leaves, structure) = fun, flatten_call(args, kwargs)
         return trace_call(function, leaves, structure, "an argument of make_program").program
 
     return made

@@ -17,7 +17,6 @@ from functad._transforms import derivative
 from functad._transforms.jvp import jvp as jvp_program
 from functad._transforms.linearize import Linearized
 from functad._transforms.linearize import linearize as linearize_program
-from functad._transforms.transpose import transpose as transpose_program
 from functad.errors import MissingRuleError, ShapeMismatchError, TreeMismatchError, UnsupportedArgumentError
 
 __all__ = ["hvp", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]
@@ -288,6 +287,8 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 
     Raises
     ------
+    IntegerInputError
+        If a primal is an integer or boolean array.
     TreeMismatchError, ShapeMismatchError
         Where tangents do not fit the primals.
 
@@ -329,7 +330,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     Parameters
     ----------
     fun : callable
-        A function that is linear in all its arguments (not checked for affine offsets beyond what its operations show).
+        A function that is linear in all its arguments.  One whose derivative depends on them is refused; an offset, as in `x + 1`, is not
+        looked for and has no influence.
     *primals : array, number or pytree
         Examples of the arguments; only shapes and dtypes matter.
 
@@ -341,7 +343,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     Raises
     ------
     MissingRuleError
-        If `fun` uses an operation that is not linear.
+        If the derivative of `fun` depends on its arguments.
 
     Examples
     --------
@@ -353,11 +355,12 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     leaves, structures, counts = _trees(primals, "linear_transpose")
     traced = trace_call(_call_with(fun, structures, counts), leaves, len(leaves), "an argument of a function to be transposed")
     _check_numbers(traced, "linear_transpose")
-    linear = traced.active([True] * len(leaves))
-    try:
-        program = transpose_program(traced.program, linear)
-    except AssertionError as error:
-        raise MissingRuleError(f"the function is not linear: {error}") from None
+    program = derivative.transposed(traced.program, traced.active([True] * len(leaves)))
+    if program is None:
+        raise MissingRuleError(
+            "linear_transpose needs a function that is linear in all its arguments, but the derivative of this one depends on them: hold what "
+            "it is not linear in as a captured value, or transpose its derivative with vjp"
+        )
 
     def transposed(cotangent: Any) -> tuple[Any, ...]:
         """Cotangents of the arguments."""

@@ -6,7 +6,7 @@ Each is the forward half inlined, followed by the linear half or its transpose, 
 from collections.abc import Sequence
 from typing import Any
 
-from functad._core.program import Literal, Program
+from functad._core.program import Literal, Program, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
 from functad._primitives.kinds import zeros_of
@@ -16,13 +16,39 @@ from functad._transforms.linearize import Linearized, linearize
 from functad._transforms.transpose import transpose
 from functad._transforms.vmap import vmap
 
-__all__ = ["gradient", "jacobian", "pullback"]
+__all__ = ["gradient", "jacobian", "pullback", "transposed"]
 
 
 def pullback(linearized: Linearized) -> Program:
     """Residuals, cotangents of the active outputs -> cotangents of the active inputs."""
     linear = linearized.linear
     return transpose(linear, [i >= linearized.residuals for i in range(len(linear.inputs))])
+
+
+def transposed(program: Program, active: Sequence[bool]) -> Program | None:
+    """Other inputs, cotangents of the outputs -> cotangents of the active inputs; None where the derivative depends on these: it is not linear."""
+    key = ("transposed", tuple(active))
+    if key not in program.memo:
+        program.memo[key] = _transposed(program, tuple(active))
+    found: Program | None = program.memo[key]
+    return found
+
+
+def _transposed(program: Program, active: tuple[bool, ...]) -> Program | None:
+    halves, m = linearize(program, active), len(program.outputs)
+    # narrowed first: a loop that carries both kinds of values depends on the active inputs as a whole
+    known = without_dead(Program(halves.forward.inputs, halves.forward.equations, halves.forward.outputs[m:]))
+    moving: set[Any] = {v for v, a in zip(known.inputs, active, strict=True) if a}
+    if not moving.isdisjoint(known.outputs) or any(not moving.isdisjoint(e.inputs) for e in known.equations):
+        return None
+    fixed = [v for v, a in zip(known.inputs, active, strict=True) if not a]
+    residuals = Program(fixed, known.equations, known.outputs)
+
+    def function(*inputs: Any) -> list[Any]:
+        cts = [ct for ct, on in zip(inputs[len(fixed) :], halves.out_active, strict=True) if on]
+        return inline(pullback(halves), [*inline(residuals, inputs[: len(fixed)]), *cts])
+
+    return stage(function, [*[v.type for v in fixed], *program.output_types])
 
 
 def gradient(program: Program, active: Sequence[bool]) -> Program:
