@@ -212,6 +212,11 @@ def spelling(function: Any) -> str:
     return ", ".join(f"`{n}`" for n in [first, *sorted(found - {first})])
 
 
+def only_refuses(call: Any) -> bool:
+    """Whether a door is there for its error alone, which names the cure."""
+    return call.__qualname__.startswith(("_writes.", "_refuse_general."))
+
+
 def door_rows(kind: str) -> list[tuple[str, ...]]:
     """Rows of the table of ufuncs or of functions."""
     methods: dict[Any, list[str]] = {}
@@ -220,7 +225,7 @@ def door_rows(kind: str) -> list[tuple[str, ...]]:
             methods.setdefault(key[0], []).append(f"`{key[1]}`")
     rows = []
     for function, call in DOORS.items():
-        if isinstance(function, tuple) or isinstance(function, np.ufunc) != (kind == "ufunc"):
+        if isinstance(function, tuple) or isinstance(function, np.ufunc) != (kind == "ufunc") or only_refuses(call):
             continue
         about = re.sub(r"^np\.[\w.]+\W+", "", first_line(call)) if kind == "function" and call.__doc__ else ""
         notes = [about[0].upper() + about[1:].rstrip(".") + "."] if about else []
@@ -254,6 +259,8 @@ def coverage() -> str:
     text += f"## Ufuncs\n\n{len(ufuncs)} ufuncs. The elementwise ones take `where=` and `dtype=`; where the mask does not hold, the\nresult is 0.\n\n"
     text += table(("ufunc", "notes"), ufuncs)
     text += f"## Functions\n\n{len(functions)} functions.\n\n" + table(("function", "notes"), functions)
+    refused = sorted(spelling(function) for function, call in DOORS.items() if not isinstance(function, tuple) and only_refuses(call))
+    text += f"These are refused with a cure of their own: {', '.join(refused)}.\n\n"
     members = sorted(n for n in vars(Tracer) if not n.startswith("_") and n not in ("atom", "builder", "cell", "type", "itemset"))
     text += (
         "## Methods and attributes\n\n"

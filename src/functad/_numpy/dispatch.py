@@ -174,18 +174,27 @@ install("__array_function__", _array_function)
 install("__array_ufunc__", _array_ufunc)
 
 
+def _spelt(function: Any) -> str:
+    """A NumPy function's name with its module, as a user writes it."""
+    name = getattr(function, "__name__", str(function))
+    module = getattr(function, "__module__", "numpy") or "numpy"
+    return f"{module.replace('numpy', 'np', 1)}.{name}" if module.startswith("numpy") else name
+
+
 def unsupported(function: Any, method: str = "__call__") -> UnsupportedFunctionError:
     """The error for a NumPy function without a door; names the nearest ones that have."""
     import difflib
 
     name = getattr(function, "__name__", str(function))
-    module = getattr(function, "__module__", "numpy") or "numpy"
-    full = f"{module.replace('numpy', 'np', 1)}.{name}" if module.startswith("numpy") else name
+    full = _spelt(function)
     if method != "__call__":
         full += f".{method}"
-    known = sorted({getattr(f, "__name__", "") for f in DOORS if not isinstance(f, tuple)})
-    near = difflib.get_close_matches(name, known, 3, 0.5)
-    hint = f"; the nearest that do: {', '.join('np.' + n for n in near)}" if near else ""
+    known: dict[str, str] = {}  # name -> as a user writes it
+    for f in DOORS:
+        if not isinstance(f, tuple):
+            known.setdefault(f.__name__, _spelt(f))
+    near = difflib.get_close_matches(name, sorted(known), 3, 0.5)
+    hint = f"; the nearest that do: {', '.join(known[n] for n in near)}" if near else ""
     return UnsupportedFunctionError(
         f"{full} has no rule for traced values yet{hint}.  Compute it outside of the traced function, or spell it in supported functions"
     )
