@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from functad._compile import pipeline
+from functad._compile import pipeline, segments
 from functad._compile.pipeline import Executable, compile_count, evaluator
 from functad._core.interpret import python_function
 from functad._core.program import Literal
@@ -239,6 +239,19 @@ def test_host_steps_between_kernels():
     call = Executable(program).caller({}, fallback=lambda *args: "other")
     assert call(np.arange(7.0)) == "other"
     assert call(np.arange(6.0))[2].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_huge_programs_are_cut(monkeypatch):
+    monkeypatch.setattr(segments, "MOST_EQUATIONS", 3)
+    kind = array_type((5,), F8)
+
+    def f(x):
+        y = elementwise.sin(x)
+        for k in range(4):
+            y = elementwise.add(elementwise.mul(y, x), Literal(k, kind))
+        return [y, elementwise.sin(x)]
+
+    check(stage(f, [kind]), [np.linspace(0, 1, 5)])
 
 
 def test_float16_runs_in_numpy():

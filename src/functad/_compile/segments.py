@@ -5,6 +5,7 @@ What it promises: a program with host operations is slower, never an error; its 
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,9 @@ __all__ = ["Segment", "cut", "driver", "host_reason", "is_host"]
 
 _HELPER = re.compile(r"\b([a-z_0-9]+_(?:f8|f4|i8|i4|i2|i1|u8|u4|u2|u1|b1|c16|c8))\(")
 _KNOWN: dict[Hashable, str | None] = {}  # (operation, dtypes, params) -> why it has no kernel form; bounded by what programs use
+
+
+MOST_EQUATIONS = 2000  # of one kernel: compiling takes 0.4 ms an equation up to here, and more beyond
 
 
 @dataclass(eq=False)
@@ -88,28 +92,33 @@ def cut(program: Program) -> list[Segment | Equation]:
         host = is_host(e)
         (hosts if host else kernels).setdefault(at, []).append(e)
         level.update(dict.fromkeys(e.outputs, at + host))
-    pieces: list[Segment | Equation] = []
+    pieces: list[list[Equation] | Equation] = []
     for at in range(max([*kernels, *hosts], default=0) + 1):
-        if at in kernels:
-            pieces.append(_segment(kernels[at], program, kernels, hosts, at))
+        found = kernels.get(at, [])
+        pieces += [found[k : k + MOST_EQUATIONS] for k in range(0, len(found), MOST_EQUATIONS)]
         pieces += hosts.get(at, [])
-    if not pieces or (isinstance(pieces[0], Segment) and len(pieces) == 1):
+    if not hosts and len(pieces) <= 1:
         return [Segment(program)]
-    return pieces
+    return _segments(program, pieces)
 
 
-def _segment(
-    equations: Sequence[Equation],
-    program: Program,
-    kernels: Mapping[int, Sequence[Equation]],
-    hosts: Mapping[int, Sequence[Equation]],
-    at: int,
-) -> Segment:
-    bound = {v for e in equations for v in e.outputs}
-    inputs = dict.fromkeys([a for e in equations for a in e.inputs if isinstance(a, Var) and a not in bound])
-    readers = [e for group in (kernels, hosts) for k, es in group.items() if k > at or (group is hosts and k == at) for e in es]
-    wanted = {a for e in readers for a in e.inputs} | set(program.outputs)
-    return Segment(Program(inputs, equations, [v for e in equations for v in e.outputs if v in wanted]))
+def _segments(program: Program, pieces: Sequence[list[Equation] | Equation]) -> list[Segment | Equation]:
+    """Each list of equations as a program, whose outputs are what other pieces read."""
+    reads = [{a for e in (p if isinstance(p, list) else [p]) for a in e.inputs if isinstance(a, Var)} for p in pieces]
+    count = Counter(a for found in reads for a in found)
+    count.update({a for a in program.outputs if isinstance(a, Var)})
+    out: list[Segment | Equation] = []
+    for piece, found in zip(pieces, reads, strict=True):
+        if isinstance(piece, Equation):
+            out.append(piece)
+            continue
+        bound = [v for e in piece for v in e.outputs]
+        inputs = dict.fromkeys([a for e in piece for a in e.inputs if a in found])
+        for v in bound:
+            inputs.pop(v, None)
+        outputs = [v for v in bound if count[v] > (v in found)]
+        out.append(Segment(Program(inputs, piece, outputs)))  # type: ignore[arg-type]  # members of `found` are variables
+    return out
 
 
 def driver(
