@@ -98,6 +98,12 @@ def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(structure, leaves)
 
 
+def children(tree: Any) -> list[Any]:
+    """What stands one level below the root."""
+    flatten(tree)  # registers dataclasses
+    return list(optree.tree_leaves(tree, is_leaf=lambda x: x is not tree, none_is_leaf=True, namespace=_NAMESPACE))
+
+
 def structure(tree: Any) -> TreeDef:
     """The structure of a pytree.
 

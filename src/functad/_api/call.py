@@ -65,7 +65,8 @@ def _array_leaf(x: np.ndarray[Any, Any]) -> tuple[Any, ArrayType | None]:
     if type(x) is not np.ndarray and isinstance(x, (np.ma.MaskedArray, np.matrix)):
         raise UnsupportedArgumentError(f"{type(x).__name__} cannot be traced: pass a plain array (np.asarray(x), and the mask by itself)")
     if x.dtype.char in "?bhilqBHILQfdFD":
-        return x, array_type(x.shape, x.dtype)
+        kind = array_type(x.shape, x.dtype)
+        return x if x.dtype.isnative else x.astype(kind.dtype), kind
     if x.dtype.kind == "O" and any(type(v) is Tracer for v in x.flat):
         stacked = stack_objects(x)
         return stacked, stacked.type

@@ -5,6 +5,7 @@ of the latest signature is a generated wrapper around a C-level caller that chec
 recognise goes to `_slow`, which looks the signature up or traces anew.
 """
 
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -56,6 +57,7 @@ class Jit(Transformed):
     def __init__(self, function: Callable[..., Any], static_argnums: Sequence[int] = (), static_argnames: Sequence[str] = ()) -> None:
         super().__init__(function, static_argnums=static_argnums, static_argnames=static_argnames)
         self.static_argnums, self.static_argnames = tuple(static_argnums), tuple(static_argnames)
+        self._names = _positional_names(function) if self.static_argnums or self.static_argnames else ()
         self._entries: dict[Any, _Entry] = {}
         self._lock = threading.RLock()
         self._quick: Callable[..., Any] = self._slow
@@ -89,15 +91,13 @@ class Jit(Transformed):
         places = {a % len(args) for a in self.static_argnums if -len(args) <= a < len(args)}
         fixed = {i: args[i] for i in places}
         named = {k: v for k, v in kwargs.items() if k in self.static_argnames}
-        code = getattr(self.function, "__code__", None)
-        if code is not None:  # a static name may be given by position
-            names = code.co_varnames[: code.co_argcount]
-            for i, name in enumerate(names[: len(args)]):
-                if name in self.static_argnames:
-                    fixed[i] = args[i]
-            for a in self.static_argnums:
-                if -len(names) <= a < len(names) and names[a] in kwargs:
-                    named[names[a]] = kwargs[names[a]]
+        names = self._names
+        for i, name in enumerate(names[: len(args)]):  # a static name may be given by position, and a static position by name
+            if name in self.static_argnames:
+                fixed[i] = args[i]
+        for a in self.static_argnums:
+            if -len(names) <= a < len(names) and names[a] in kwargs:
+                named[names[a]] = kwargs[names[a]]
         statics = (tuple(sorted(fixed.items())), tuple(sorted(named.items())))
         try:
             hash(statics)
@@ -139,9 +139,20 @@ class Jit(Transformed):
         return unflatten_output(traced, run_program(traced.program, traced.inputs()))
 
 
-def _typed(statics: Any) -> Any:
-    """Static values with their types, since 1, 1.0 and True are equal."""
-    return tuple(tuple((k, type(v), v) for k, v in part) for part in statics)
+def _positional_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of the parameters that may be given by position; of a method without its `self`, of a transformed function those of the original."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return ()
+    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def _typed(value: Any) -> Any:
+    """A static value with its type, at any depth of tuples, since 1, 1.0 and True are equal, as are 0.0 and -0.0, and NaN is not NaN."""
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_typed, value))
+    return type(value), repr(value) if isinstance(value, (float, complex, np.inexact)) else value
 
 
 def _wrapper(jitted: Jit, entry: _Entry, args: tuple[Any, ...], kwargs: dict[str, Any], structure: Structure) -> Callable[..., Any]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from functad import tree
 from functad._api.call import flatten_call, leaf_type, run_program, trace_call, unflatten_output
 from functad._api.transformed import Transformed
@@ -18,8 +20,8 @@ __all__ = ["vmap"]
 
 def _axes_of(axes: Any, value: Any, what: str) -> list[int | None]:
     """An axis (or None) for each leaf of value, from a prefix of its tree."""
-    if axes is None or isinstance(axes, int):
-        return [axes] * len(tree.flatten(value)[0])
+    if axes is None or isinstance(axes, (int, np.integer)):
+        return [None if axes is None else int(axes)] * len(tree.flatten(value)[0])
     if isinstance(axes, (tuple, list)) and isinstance(value, (tuple, list)):
         if len(axes) != len(value):
             raise TreeMismatchError(f"{what} has {len(axes)} entries for {len(value)} values")
@@ -27,11 +29,12 @@ def _axes_of(axes: Any, value: Any, what: str) -> list[int | None]:
     if isinstance(axes, dict) and isinstance(value, dict):
         if axes.keys() != value.keys():
             raise TreeMismatchError(f"{what} has the keys {sorted(axes)}, the value has {sorted(value)}")
-        return [a for k in sorted(value) for a in _axes_of(axes[k], value[k], what)]
-    full = tree.map(lambda x: x, axes)
-    leaves, structure = tree.flatten(full)
-    if structure == tree.structure(value):
-        return leaves
+        keys = tree.structure(value).entries()  # in the order of the leaves
+        return [a for k in keys for a in _axes_of(axes[k], value[k], what)]
+    if type(axes) is type(value) and not tree.structure(value).is_leaf():  # a dataclass or another registered node
+        inner, parts = tree.children(axes), tree.children(value)
+        if len(inner) == len(parts):
+            return [a for x, v in zip(inner, parts, strict=True) for a in _axes_of(x, v, what)]
     raise TreeMismatchError(f"{what}={axes!r} does not fit the structure of the values")
 
 

@@ -189,7 +189,8 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
         return lift(builder, CONVERT[0](x))
     if builder is None:
         raise _escaped()
-    return array_type(x.shape, x.dtype), capture(builder, x)
+    kind = array_type(x.shape, x.dtype)
+    return kind, capture(builder, x) if x.dtype.isnative else x.astype(kind.dtype)
 
 
 def capture(builder: Builder, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
