@@ -125,7 +125,12 @@ class Primitive:
         return self.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return REGISTRY.__getitem__, (self.name,)
+        return _registered, (self.name,)
+
+
+def _registered(name: str) -> Primitive:
+    """What a pickled primitive is: the one of this process."""
+    return REGISTRY[name]
 
 
 def rule_of(op: Primitive, rule: str) -> Callable[..., Any]:
