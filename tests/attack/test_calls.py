@@ -50,7 +50,7 @@ def test_other_byte_order(name, code):
     x = np.arange(6).reshape(2, 3).astype(code)
     native = x.astype(x.dtype.newbyteorder("="))
     with evaluator(name):
-        for got in (fd.jit(lambda a: a.T)(x), fd.vmap(lambda a: a)(x).T, fd.jvp(lambda s: x.T * np.int8(1), (1.0,), (1.0,))[0]):
+        for got in (fd.jit(lambda a: a.T)(x), fd.vmap(lambda a: a)(x).T, fd.jvp(lambda s: x.T * np.True_, (1.0,), (1.0,))[0]):
             assert got.dtype == native.dtype
             assert got.dtype.isnative
             np.testing.assert_array_equal(got, native.T)
