@@ -24,6 +24,9 @@ SATURATED = {  # (function, where it saturates, derivative there)
     "1/cosh": (lambda x: 1 / np.cosh(x), 800.0, 0.0),
     "1/cosh by reciprocal": (lambda x: np.reciprocal(np.cosh(x)), 800.0, 0.0),
     "1/cosh by power": (lambda x: np.cosh(x) ** -1, 800.0, 0.0),
+    "1/cosh**2": (lambda x: 1 / np.cosh(x) ** 2, 800.0, 0.0),
+    "1/cosh**2 by power": (lambda x: np.cosh(x) ** -2, -800.0, 0.0),
+    "x/cosh**1.5": (lambda x: x / np.cosh(x) ** 1.5, 800.0, 0.0),
 }
 
 

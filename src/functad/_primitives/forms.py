@@ -65,15 +65,19 @@ log_of_offset_exponential: Primitive = _identity(
 )
 inverse_cosh: Primitive = _identity(
     "inverse_cosh",
-    [None, lambda t, y, out, c, u: over(t, _cosh(u)), lambda t, y, out, c, u: neg(scale(t, _times(y, tanh(u))))],
-    "c / cosh(u)",
+    [
+        None,
+        lambda t, y, out, c, u, exponent: over(t, _cosh_power(u, exponent)),
+        lambda t, y, out, c, u, exponent: neg(scale(t, _times(constant(exponent[0], u), _times(y, tanh(u))))),
+    ],
+    "c / cosh(u)**exponent",
 )
 
 
-def _cosh(u: Any) -> Any:
+def _cosh_power(u: Any, exponent: tuple[Any, type]) -> Any:
     from functad._primitives.elementwise import cosh
 
-    return cosh(u)
+    return cosh(u) if exponent[0] == 1 else power_static(cosh(u), exponent=exponent)
 
 
 def _times(x: Any, y: Any) -> Any:

@@ -12,6 +12,7 @@ from functad._core.primitive import Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var
 from functad._primitives import forms
 from functad._primitives.elementwise import root
+from functad._primitives.kinds import constant
 
 __all__ = ["FORMS", "recognised"]
 
@@ -82,25 +83,28 @@ def _norm(m: Matcher, e: Equation) -> Form | None:
 
 
 def _quotient(m: Matcher, e: Equation) -> Form | None:
-    found = m.offset_exponential(e.inputs[1])
-    if found is not None:
-        return forms.offset_exponential_quotient, [e.outputs[0], e.inputs[0], *found], {}, False
-    inner = m.made(e.inputs[1], "cosh")
-    return (forms.inverse_cosh, [e.outputs[0], e.inputs[0], inner.inputs[0]], {}, False) if inner is not None else None
+    return _over(m, e, e.inputs[0], e.inputs[1])
 
 
 def _reciprocal(m: Matcher, e: Equation) -> Form | None:
-    found = m.offset_exponential(e.inputs[0])
+    return _over(m, e, constant(1, e.outputs[0].type), e.inputs[0])
+
+
+def _over(m: Matcher, e: Equation, c: Atom, divisor: Atom) -> Form | None:
+    """c over d + exp(u), or over a power of cosh(u)."""
+    found = m.offset_exponential(divisor)
     if found is not None:
-        from functad._primitives.kinds import constant
+        return forms.offset_exponential_quotient, [e.outputs[0], c, *found], {}, False
+    power = m.made(divisor, "power_static")
+    exponent = (1, int) if power is None else power.params["exponent"]
+    return _over_cosh(m, e, c, divisor if power is None else power.inputs[0], exponent)
 
-        return forms.offset_exponential_quotient, [e.outputs[0], constant(1, e.outputs[0].type), *found], {}, False
-    inner = m.made(e.inputs[0], "cosh")
-    if inner is not None:
-        from functad._primitives.kinds import constant
 
-        return forms.inverse_cosh, [e.outputs[0], constant(1, e.outputs[0].type), inner.inputs[0]], {}, False
-    return None
+def _over_cosh(m: Matcher, e: Equation, c: Atom, base: Atom, exponent: tuple[Any, type]) -> Form | None:
+    inner = m.made(base, "cosh")
+    if inner is None or exponent[0] <= 0:
+        return None
+    return forms.inverse_cosh, [e.outputs[0], c, inner.inputs[0]], {"exponent": exponent}, False
 
 
 def _logarithm(m: Matcher, e: Equation) -> Form | None:
@@ -119,15 +123,14 @@ def _softplus(m: Matcher, e: Equation) -> Form | None:
     inner = m.made(e.inputs[0], "exp")
     if inner is None:
         return None
-    from functad._primitives.kinds import constant
-
     return forms.log_of_offset_exponential, [e.outputs[0], constant(1, e.outputs[0].type), inner.inputs[0]], {}, False
 
 
 def _power(m: Matcher, e: Equation) -> Form | None:
     exponent = e.params["exponent"]
-    if exponent[0] == -1:
-        return _reciprocal(m, e)
+    if exponent[0] < 0:
+        form = _over_cosh(m, e, constant(1, e.outputs[0].type), e.inputs[0], (-exponent[0], exponent[1]))
+        return _reciprocal(m, e) if form is None and exponent[0] == -1 else form
     if exponent[0] == 0.5 and m.is_sum_of_squares(e.inputs[0]):
         return forms.root_by_power, [e.outputs[0], e.inputs[0]], {}, False
     if exponent[0] not in (2, 4, 6, 8):
