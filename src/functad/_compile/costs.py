@@ -1,8 +1,8 @@
 """The cost model: estimated times, from counts alone and never from a clock, so that a run repeats.
 
-Constants are measured on one core of a 2-core x86-64 machine: a NumPy call costs about 0.7 us and 0.5 ns an element and
-operation, ten times that for a transcendental function; a kernel a third of it; compiling 50 ms and 1.2 ms an equation, and 400
-ms more where numba is not imported yet.
+Constants are measured on one core of a 2-core x86-64 machine: a NumPy call costs about 0.7 us and 0.5 ns an element and operation,
+ten times that for a transcendental function; a kernel a third of it; compiling 25 ms and 1 ms an equation, and 100 ms more at the
+first compile of a process.
 """
 
 import sys
@@ -15,7 +15,7 @@ from functad._core.program import Program
 __all__ = ["compile_cost", "kernel_cost", "numpy_cost"]
 
 CALL, ELEMENT = 0.7e-6, 0.5e-9
-COMPILE, COMPILE_EQUATION, IMPORT = 50e-3, 1.2e-3, 0.4
+COMPILE, COMPILE_EQUATION, IMPORT = 25e-3, 1e-3, 0.1
 
 _WORK: "WeakKeyDictionary[Program, tuple[int, float]]" = WeakKeyDictionary()
 
@@ -64,4 +64,4 @@ def kernel_cost(program: Program) -> float:
 
 def compile_cost(program: Program) -> float:
     """Seconds of compiling the program's kernel."""
-    return COMPILE + COMPILE_EQUATION * work(program)[0] + (0.0 if "numba" in sys.modules else IMPORT)
+    return COMPILE + COMPILE_EQUATION * work(program)[0] + (0.0 if "llvmlite" in sys.modules else IMPORT)
