@@ -3,7 +3,7 @@
 The names and signatures are JAX's, the vocabulary is NumPy's.  Importing functad imports neither numba nor llvmlite nor scipy.
 """
 
-import functad._numpy  # gives tracers their NumPy face  # noqa: F401
+from functad import _numpy as _numpy  # gives tracers their NumPy face
 from functad import errors, tree
 from functad._api.control import cond, scan, while_loop
 from functad._api.derivatives import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
