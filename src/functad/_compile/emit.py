@@ -12,7 +12,7 @@ from typing import Any
 
 from functad._compile.accesses import Block, Buffer, Names, Scalar, Storage, product
 from functad._compile.loops import Nest, RowBlock, UnsupportedKernelError, note_of
-from functad._compile.rows import BLOCK_ELEMENTS, BLOCK_ROWS, Rows, in_rows
+from functad._compile.rows import BLOCK_ELEMENTS, BLOCK_ROWS, Rows, in_rows, lifetimes
 from functad._compile.schedule import Loops, Plan, schedule
 from functad._compile.sizes import CODES, Sizes, code_of
 from functad._core.primitive import Call
@@ -60,28 +60,35 @@ class Frame:
         """Spell the program: its inputs are there, its outputs go there."""
         self.storage = dict(zip(self.program.inputs, inputs, strict=True))
         self.outputs = list(outputs)
-        local = {v for step in self.steps if isinstance(step, Rows) for v in step.local}
         late: list[tuple[Scalar, Buffer]] = []  # a result without axes whose variable has axes of length 1
-        for e in self.program.equations:
-            for v in e.outputs:
-                if v in self.plan.stored and v.type.shape and v not in local:
-                    shape = self.sizes.shape(v.type.shape)
-                    own = self.plan.own_output.get(v)
-                    target = None if own is None else self.output(own, shape)
-                    self.storage[v] = buffer = target if isinstance(target, Buffer) else self.new_buffer(code_of(v), shape)
+        free: dict[tuple[str, tuple[str, ...]], list[Buffer]] = {}  # memory that is not needed any more
+        for step, (born, dead) in zip(self.steps, lifetimes(self.plan, self.steps), strict=True):
+            for v in born:
+                shape, own = self.sizes.shape(v.type.shape), self.plan.own_output.get(v)
+                target = None if own is None else self.output(own, shape)
+                if not isinstance(target, Buffer):
+                    spare = free.get((code_of(v), shape)) if target is None else None
+                    buffer = spare.pop() if spare else self.new_buffer(code_of(v), shape)
                     if isinstance(target, Scalar):
                         late.append((target, buffer))
-        for step in self.steps:
-            if isinstance(step, Loops):
-                Nest(self, step, block.block()).write()
-            elif isinstance(step, Rows):
-                self._rows(step, block)
-            else:
-                kernel = step.equation.op.kernel
-                assert isinstance(kernel, Call)
-                ROUTINES[kernel.kind](self, step.equation, block)
+                    target = buffer
+                self.storage[v] = target
+            self._step(step, block)
+            for v in dead:
+                buffer = self.buffer_of(v)
+                free.setdefault((buffer.code, buffer.shape), []).append(buffer)
         for number, buffer in late:
             put(number, buffer.load(buffer.offset), block)
+
+    def _step(self, step: Any, block: Block) -> None:
+        if isinstance(step, Loops):
+            Nest(self, step, block.block()).write()
+        elif isinstance(step, Rows):
+            self._rows(step, block)
+        else:
+            kernel = step.equation.op.kernel
+            assert isinstance(kernel, Call)
+            ROUTINES[kernel.kind](self, step.equation, block)
 
     def _rows(self, rows: Rows, block: Block) -> None:
         """Nests that run block by block over the same rows."""

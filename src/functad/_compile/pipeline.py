@@ -2,12 +2,12 @@
 
 What lives here: `Executable`, which evaluates a program in NumPy until a kernel has paid for itself (the ski-rental rule: when
 what the NumPy calls are estimated to have cost exceeds what compiling is estimated to cost), or from the start where the kernel
-is there or asked for; the process-wide table of kernels by program structure; the setting that pins an evaluator.
+is there or asked for; the process-wide table of kernels by program structure (bounded, the oldest goes first); the setting that
+pins an evaluator.
 What it promises: thread-safe; one compile for each key; results are fresh arrays, numbers without axes are NumPy scalars; equal
 bits for equal calls under one evaluator. The table lives as long as the process.
 """
 
-import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +19,7 @@ from functad._compile import routines  # noqa: F401  # fills the tables that key
 from functad._compile.costs import compile_cost, kernel_cost, numpy_cost
 from functad._compile.emit import KernelText, kernel_text
 from functad._compile.front import Slot, is_exact, make_caller
-from functad._compile.kernel import Kernel, compile_kernel
+from functad._compile.kernel import Kernel, compile_kernel, compile_lock
 from functad._compile.segments import Segment, cut, driver, host_reason
 from functad._compile.simplify import simplify
 from functad._compile.sizes import CODES, Sizes, read
@@ -29,6 +29,7 @@ from functad.errors import KernelError
 
 __all__ = ["Executable", "compile_count", "evaluator"]
 
+MAX_RECIPES = 10_000
 RELEASE_GIL = 20e-6  # seconds of estimated work; letting go and taking it back costs 0.04 us and may cost a switch
 
 _PINNED: ContextVar[str | None] = ContextVar("functad evaluator", default=None)
@@ -38,10 +39,9 @@ _DTYPES = {code: dtype for dtype, code in CODES.items()}
 class _Recipe:
     """What is known of all programs with one key."""
 
-    __slots__ = ("account", "kernel", "lock", "ready", "text")
+    __slots__ = ("account", "kernel", "ready", "text")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
         self.account = 0.0  # estimated seconds spent in NumPy
         self.ready = False  # some program with this key was compiled
         self.text: KernelText | None = None
@@ -69,12 +69,17 @@ def evaluator(name: str | None) -> Iterator[None]:
 
 
 def _recipe(key: Hashable) -> _Recipe:
-    return _RECIPES.get(key) or _RECIPES.setdefault(key, _Recipe())
+    found = _RECIPES.get(key)
+    if found is None:
+        if len(_RECIPES) >= MAX_RECIPES:
+            _RECIPES.pop(next(iter(_RECIPES)), None)  # whoever calls its kernel keeps that alive
+        found = _RECIPES.setdefault(key, _Recipe())
+    return found
 
 
 def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, KernelText]:
     """The kernel of a program without host operations."""
-    with recipe.lock:
+    with compile_lock():  # a fork waits for it
         if recipe.text is None:
             recipe.text = kernel_text(program, sizes)
         if recipe.kernel is None:
@@ -126,12 +131,11 @@ class Executable:
         Pins how, for good.
     """
 
-    __slots__ = ("_compiled", "_cost", "_lock", "_numpy", "_price", "_recipe", "_simplified", "evaluator", "program")
+    __slots__ = ("_compiled", "_cost", "_numpy", "_price", "_recipe", "_simplified", "evaluator", "program")
 
     def __init__(self, program: Program, evaluator: str | None = None) -> None:
         self.program = program
         self.evaluator = evaluator
-        self._lock = threading.RLock()
         self._simplified: Program | None = None
         self._numpy: Callable[..., tuple[Any, ...]] | None = None
         self._compiled: Callable[..., tuple[Any, ...]] | None = None
@@ -174,7 +178,7 @@ class Executable:
 
     def compile(self) -> Callable[..., tuple[Any, ...]]:
         """Make the kernels now; from here on they are used."""
-        with self._lock:
+        with compile_lock():
             if self._compiled is None:
                 call = self._caller({}, always_tuple=True)
                 recipe = self._recipe or _recipe(read(self.simplified)[0])

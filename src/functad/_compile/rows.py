@@ -14,7 +14,7 @@ from functad._compile.sizes import Sizes
 from functad._core.primitive import Expression, View
 from functad._core.program import Atom, Var
 
-__all__ = ["BLOCK_ELEMENTS", "BLOCK_ROWS", "Rows", "in_rows"]
+__all__ = ["BLOCK_ELEMENTS", "BLOCK_ROWS", "Rows", "in_rows", "lifetimes"]
 
 BLOCK_ROWS = 64  # at most; whatever has one element a row is vectorised along them
 BLOCK_ELEMENTS = 16384  # of one matrix in a block: 128 KB of float64
@@ -184,3 +184,34 @@ def _reads_of(plan: Plan) -> Callable[[Step], set[Var]]:
         return {m for part in parts if isinstance(part, Loops) for m, _ in part.reads}
 
     return reads
+
+
+def lifetimes(plan: Plan, steps: list[Step]) -> list[tuple[list[Var], list[Var]]]:
+    """For each step, the variables that need memory from there on, and those whose memory is free after it."""
+    reads = _reads_of(plan)
+    last: dict[Var, int] = {}
+    for i, step in enumerate(steps):
+        last.update(dict.fromkeys(reads(step), i))
+    known: set[Var] = set()  # a join is written in several steps
+    found: list[tuple[list[Var], list[Var]]] = []
+    for i, step in enumerate(steps):
+        parts = step.parts if isinstance(step, Rows) else [step]
+        local = step.local if isinstance(step, Rows) else set()
+        born = dict.fromkeys([v for part in parts for v in _writes(part) if v.type.shape and v not in local])
+        found.append(([v for v in born if v not in known], []))
+        known.update(born)
+        for v in born:
+            last.setdefault(v, i)
+    order = [v for born, _ in found for v in born]
+    for v in order:
+        if v not in plan.own_output:
+            found[last[v]][1].append(v)
+    return found
+
+
+def _writes(step: Step) -> list[Var]:
+    if isinstance(step, Routine):
+        return list(step.equation.outputs)
+    assert isinstance(step, Loops)
+    stores = [s.atom if s.region is None else s.region[0] for s in step.stores if s.output is None]
+    return [v for v in stores if isinstance(v, Var)] + [e.outputs[0] for e in step.folds]
