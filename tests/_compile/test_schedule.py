@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from functad._compile.emit import kernel_text
+from functad._compile.rows import Rows, in_rows
 from functad._compile.schedule import Loops, Routine, schedule
 from functad._compile.simplify import simplify
 from functad._compile.sizes import read
@@ -154,3 +156,65 @@ def test_reading_at_places_is_pulled():
 
     plan = plan_of(f, X)
     assert spaces(plan) == [("s1",)]
+
+
+# ---- rows
+
+
+def softmax(x):
+    n, m = x.type.shape
+    wide = lambda v: shape.broadcast(v, shape=(n, m), axes=(0,))
+    e = elementwise.exp(elementwise.sub(x, wide(reduce.reduce_max(x, axes=(1,)))))
+    return [elementwise.div(e, wide(reduce.reduce_sum(e, axes=(1,))))]
+
+
+def steps_of(function, *types):
+    program = simplify(stage(function, types))
+    sizes = read(program)[1]
+    return in_rows(schedule(program, sizes), sizes)
+
+
+def test_nests_over_the_same_rows_run_together():
+    (rows,) = steps_of(softmax, M)
+    assert isinstance(rows, Rows)
+    assert [len(p.space) for p in rows.parts] == [2, 2, 2]
+    assert len(rows.local) == 1  # the exponentials, of one block
+
+
+def test_columns_do_not():
+    def f(x):
+        total = reduce.reduce_sum(x, axes=(0,))
+        return [elementwise.div(x, shape.broadcast(total, shape=x.type.shape, axes=(1,)))]
+
+    assert not any(isinstance(s, Rows) for s in steps_of(f, M))
+
+
+def test_a_total_ends_the_rows():
+    def f(x):
+        row = reduce.reduce_sum(x, axes=(1,))
+        y = elementwise.div(x, shape.broadcast(row, shape=x.type.shape, axes=(0,)))
+        total = reduce.reduce_sum(y, axes=(0, 1))
+        return [elementwise.mul(y, shape.broadcast(total, shape=x.type.shape, axes=()))]
+
+    steps = steps_of(f, M)
+    assert [type(s) for s in steps] == [Rows, Loops]
+
+
+def test_a_shifted_row_is_not_the_same_row():
+    def f(x):
+        row = reduce.reduce_sum(x, axes=(1,))
+        turned = shape.flip(row, axes=(0,))
+        return [elementwise.mul(x, shape.broadcast(turned, shape=x.type.shape, axes=(0,)))]
+
+    assert not any(isinstance(s, Rows) for s in steps_of(f, M))
+
+
+def test_memory_is_used_again():
+    def f(x):
+        for _ in range(5):
+            x = cumulative.cumsum(x, axis=0, reverse=False)
+            x = elementwise.sin(x)
+        return [x]
+
+    program = simplify(stage(f, [X]))
+    assert len(kernel_text(program, read(program)[1]).scratch) <= 3

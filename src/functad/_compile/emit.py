@@ -181,6 +181,8 @@ def fill(frame: Frame, buffer: Buffer, text: str, block: Block) -> None:
 
 def kernel_text(program: Program, sizes: Sizes) -> KernelText:
     """The source of a program whose equations all have kernel forms; UnsupportedKernelError where a dtype has none."""
+    from functad._compile import routines  # noqa: F401  # fills ROUTINES; it needs the frames above
+
     for v in program.inputs:
         if v.type.dtype not in CODES:
             raise UnsupportedKernelError(f"an input of dtype {v.type.dtype}")
