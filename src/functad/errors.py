@@ -41,9 +41,10 @@ def user_line() -> str | None:
     True
     """
     frame = sys._getframe(1)
+    numpy = os.path.dirname(getattr(sys.modules.get("numpy"), "__file__", None) or HOME) + os.sep  # its Python code may lie in between
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(HOME) and not filename.startswith("<"):
+        if not filename.startswith((HOME, numpy, "<")):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]  # the last frame's f_back is None
     return None

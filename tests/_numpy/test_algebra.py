@@ -150,9 +150,15 @@ def test_products(call, xs):
 
 @pytest.mark.parametrize("shapes", [((2,), (2,)), ((4, 2), (3,)), ((4, 3), (2,))])
 def test_cross_products_in_the_plane(shapes):
+    xs = [real(*s) for s in shapes]
+    if np.lib.NumpyVersion(np.__version__) >= "2.5.0":  # NumPy refuses them from here on, and so does functad
+        for call in (np.cross, fd.make_program(np.cross)):
+            with pytest.raises(ValueError, match="vectors"):
+                call(*xs)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        check(np.cross, *[real(*s) for s in shapes])
+        check(np.cross, *xs)
 
 
 @pytest.mark.parametrize("offset", [-3, -1, 0, 1, 2, 5])

@@ -7,7 +7,7 @@ import numpy as np
 
 from functad import tree
 from functad._api.call import Traced, as_scalar_or_array, leaf_type, run_program, trace_call, unflatten_output
-from functad._api.derivatives import float_leaf, grad
+from functad._api.derivatives import Grad, float_leaf
 from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, unary
 from functad._core.tracer import Tracer
@@ -299,19 +299,24 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     >>> jvp(np.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
+    return _pushed(fun, primals, tangents, has_aux, "jvp")
+
+
+def _pushed(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool, name: str) -> Any:
+    """jvp, under the name that its errors give."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise TreeMismatchError("jvp takes its primals and tangents as tuples or lists: jvp(f, (x,), (t,))")
-    leaves, structures, counts = _trees(primals, "jvp")
+        raise TreeMismatchError(f"{name} takes its primals and tangents as tuples or lists: {name}(f, (x,), (t,))")
+    leaves, structures, counts = _trees(primals, name)
     traced = trace_call(_call_with(fun, structures, counts), leaves, len(leaves))
     ts = _tangents(tangents, structures, [leaf_type(x)[1] for x in leaves])
     count = len(traced.program.outputs)
     if has_aux:
         structure = traced.out_structure
         if structure is None or structure.type is not tuple or structure.num_children != 2:
-            raise UnsupportedArgumentError("jvp with has_aux=True needs a function that returns a pair (output, aux)")
+            raise UnsupportedArgumentError(f"{name} with has_aux=True needs a function that returns a pair (output, aux)")
         count = structure.children()[0].num_leaves
     else:
-        _check_numbers(traced, "jvp")
+        _check_numbers(traced, name)
     pushed, on = jvp_program(traced.program, traced.active([True] * len(leaves)), ())
     outs = run_program(pushed, [*traced.inputs(), *ts])
     m = len(traced.program.outputs)
@@ -399,10 +404,10 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
     array([6., 0.])
     """
-    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise TreeMismatchError("hvp takes its primals and tangents as tuples or lists: hvp(f, (x,), (t,))")
     argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    return jvp(grad(fun, argnums), primals, tangents)[1]
+    gradient = Grad(fun, argnums)
+    gradient.name = "hvp"
+    return _pushed(gradient, primals, tangents, False, "hvp")[1]
 
 
 _STOP = Door("stop_gradient", lambda x: stop(x) if isinstance(x, Tracer) and x.type.is_inexact else x)

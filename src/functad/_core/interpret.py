@@ -7,6 +7,7 @@ with each other, and floating-point warnings are off, since both branches of a `
 
 import itertools
 import linecache
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,7 +41,9 @@ def compile_source(source: str, name: str, namespace: dict[str, Any]) -> Callabl
     filename = f"<functad {name} {next(_COUNTER)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), namespace)  # our own generated text
-    return namespace[name]  # type: ignore[no-any-return]  # exec's namespace
+    function = namespace[name]
+    weakref.finalize(function, linecache.cache.pop, filename, None).atexit = False  # the text lives as long as the function
+    return function  # type: ignore[no-any-return]  # exec's namespace
 
 
 def _broadcasts_itself(equation: Equation) -> bool:

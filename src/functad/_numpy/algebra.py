@@ -328,6 +328,9 @@ def _chain(xs: Sequence[Any]) -> Any:
 # ---- cross products
 
 
+_CROSS_SIZES = (2, 3) if np.lib.NumpyVersion(np.__version__) < "2.5.0" else (3,)  # NumPy 2.5 refuses vectors in the plane
+
+
 @implements(np.cross, numeric=("a", "b"))
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     if axis is not None:
@@ -338,8 +341,9 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
 
 def _cross_of(x: Any, y: Any, axisa: Any, axisb: Any, axisc: Any) -> Any:
     x, y = _moved_last(x, axisa), _moved_last(y, axisb)
-    if x.type.shape[-1] not in (2, 3) or y.type.shape[-1] not in (2, 3):
-        raise ShapeMismatchError(f"np.cross takes vectors of 2 or 3 elements; the shapes are {x.type.shape} and {y.type.shape}")
+    if x.type.shape[-1] not in _CROSS_SIZES or y.type.shape[-1] not in _CROSS_SIZES:
+        sizes = " or ".join(map(str, _CROSS_SIZES))
+        raise ShapeMismatchError(f"np.cross takes vectors of {sizes} elements; the shapes are {x.type.shape} and {y.type.shape}")
     left = [component(x, i) for i in range(x.type.shape[-1])]
     right = [component(y, i) for i in range(y.type.shape[-1])]
 
