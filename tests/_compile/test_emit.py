@@ -101,12 +101,18 @@ def kernel(x0, x1, s0, s1, o0):
 
 
 def test_a_column_is_read_once_in_each_row():
-    kinds = array_type((3, 4), F8), array_type((3,), F8)
+    kinds = array_type((3, 7), F8), array_type((3,), F8)
 
     def f(x, y):
-        return [reduce.reduce_max(elementwise.sub(x, shape.broadcast(y, shape=(3, 4), axes=(0,))), axes=(1,))]
+        return [reduce.reduce_max(elementwise.sub(x, shape.broadcast(y, shape=(3, 7), axes=(0,))), axes=(1,))]
 
     assert text_of(f, *kinds) == ROWS
+
+
+def test_short_rows_are_unrolled():
+    text = text_of(lambda x: [reduce.reduce_sum(x, axes=(1,))], array_type((9, 3), F8))
+    assert "range(3)" in text
+    assert "1024" not in text
 
 
 def test_sizes_and_starts_are_arguments():

@@ -77,7 +77,10 @@ class Folding:
     def is_chunked(cls, nest: "Nest", e: Equation) -> bool:
         """Whether it is a sum that is added up in blocks along the innermost loop."""
         assert isinstance(e.op.kernel, Fold)
-        return e.op.kernel.combine == "sum" and code_of(e.outputs[0])[0] in "fc" and cls._depth(nest, e)[0] < len(nest.space)
+        summed = nest.space[cls._depth(nest, e)[0] :]
+        if not summed or all(n.isdigit() for n in summed):  # a few terms need no blocks
+            return False
+        return e.op.kernel.combine == "sum" and code_of(e.outputs[0])[0] in "fc"
 
     def write(self) -> None:
         nest, e = self.nest, self.e

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functad._compile.schedule import Loops, Plan, Routine, Step, Store, probe
 from functad._compile.sizes import Sizes
 from functad._core.primitive import Expression, View
-from functad._core.program import Atom, Var
+from functad._core.program import Atom, Equation, Var
 
 __all__ = ["BLOCK_ELEMENTS", "BLOCK_ROWS", "Rows", "in_rows", "lifetimes"]
 
@@ -168,12 +168,18 @@ def _settled(plan: Plan, steps: list[Step], step: Step, written: dict[Var, bool]
         outside |= _reads_of(plan)(other) if other is not step else set()
     for part in step.parts:
         part.flat = False
-        for store in part.stores:
-            if _defines(store) and isinstance(store.atom, Var) and store.atom.type.shape:
-                v = store.atom
-                if v not in shared and v not in outside and v not in plan.own_output and written.get(v):
-                    step.local.add(v)
+        made = [store.atom for store in part.stores if _defines(store)] + [e.outputs[0] for e in part.folds if _is_inner(e)]
+        for v in made:
+            inside = v not in shared and v not in outside and v not in plan.own_output
+            if isinstance(v, Var) and v.type.shape and written.get(v) and inside:
+                step.local.add(v)
     return step
+
+
+def _is_inner(e: Equation) -> bool:
+    """Whether a reduction runs over last axes only: it writes each element once."""
+    ndim = e.inputs[0].type.ndim
+    return tuple(sorted(e.params["axes"])) == tuple(range(ndim - len(e.params["axes"]), ndim))
 
 
 def _reads_of(plan: Plan) -> Callable[[Step], set[Var]]:

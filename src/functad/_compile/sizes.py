@@ -30,6 +30,7 @@ CODES: dict[Any, str] = {
 _SIZE_PARAMS = frozenset({"shape", "size", "length"})
 # Floats that may be in a key; as text, since -0.0 equals 0.0 and NaN nothing.
 _COMMON = {repr(x): repr(x) for x in (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, float("inf"), float("-inf"), float("nan"))}
+UNROLLED = 4  # longest last axis that is part of the key
 _HOLE_PARAMS = frozenset({"start", "step", "low", "high", "inner"})
 
 # Call kind -> choice that depends on the exact sizes and therefore belongs to the key (a large product calls BLAS, a small one
@@ -57,7 +58,7 @@ class Sizes:
         self.literals: dict[str, str] = {}  # a float as text -> how it is spelt
 
     def _new(self, pool: dict[int, str], letter: str, n: int) -> str:
-        name = pool[n] = f"{letter}{len(pool) - 2}"
+        name = pool[n] = f"{letter}{sum([m[0] == letter for m in self.names])}"
         self.names.append(name)
         self.values.append(int(n))
         return name
@@ -119,7 +120,14 @@ class Sizes:
 def read(program: Program) -> tuple[Hashable, Sizes]:
     """(key of the program's kernel, its sizes)."""
     sizes = Sizes()
+    sizes.sizes.update((n, str(n)) for n in sorted(_small_rows(program)))
     return _read(program, sizes), sizes
+
+
+def _small_rows(program: Program) -> set[int]:
+    """Last axes of matrices that are so short that loops over them are worth unrolling: points in space, small systems."""
+    kinds = {v.type for v in program.inputs} | {v.type for e in program.equations for v in e.outputs}
+    return {kind.shape[-1] for kind in kinds if kind.ndim > 1 and 2 <= kind.shape[-1] <= UNROLLED}
 
 
 def _read(program: Program, sizes: Sizes) -> Hashable:
