@@ -3,16 +3,26 @@
 Small arrays are copied at each use; a large one is held, and its fingerprint is compared at the end of the call.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from functad.errors import MutationError
 
-__all__ = ["COPY_BELOW", "check_unwritten", "fingerprint"]
+__all__ = ["COPY_BELOW", "capture", "check_unwritten", "fingerprint"]
+
+Held = list[tuple[np.ndarray[Any, Any], Any]]  # arrays and their fingerprints
 
 COPY_BELOW = 65_536  # bytes: a captured array up to this size is copied at each use (0.2 us for 8 KB, 1.5 us for 64 KB)
+
+
+def capture(held: Held, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy of a small array; a large one by reference, with its fingerprint, so that a later write is seen."""
+    if x.nbytes <= COPY_BELOW:
+        return np.array(x)
+    if x.flags.writeable and not any(array is x for array, _ in held):
+        held.append((x, fingerprint(x)))
+    return x
 
 
 def fingerprint(x: np.ndarray[Any, Any]) -> Any:
@@ -25,7 +35,7 @@ def fingerprint(x: np.ndarray[Any, Any]) -> Any:
     return np.add.reduce(square, axis=0).tobytes(), np.add.reduce(square, axis=1).tobytes(), rest
 
 
-def check_unwritten(held: Sequence[tuple[np.ndarray[Any, Any], Any]]) -> None:
+def check_unwritten(held: Held) -> None:
     """Raise if an array that is held by reference was written to since it was used."""
     for x, before in held:
         if fingerprint(x) != before:

@@ -6,8 +6,8 @@ node, whose equations and output types are already there.  Only the first walk a
 that collects primitive equations; inference, broadcasts, casts and every transform of the final program therefore run once per node, however
 often the user's function runs.  Scalars and arrays that are not traced become inputs of the program, keyed by type, never by value.
 
-The roots (one per tuple of input types) and their nodes live in `_ROOTS`, bounded in number of roots and of nodes per root: past the bound a
-root forgets its branches, and recorders under way keep theirs.
+The roots (one per tuple of input types) and their nodes live in `_ROOTS`, bounded in number of roots and of nodes: past the bound a root
+forgets all but the path just walked, and recorders under way keep theirs.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -17,18 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from functad._core.held import COPY_BELOW, check_unwritten, fingerprint
+from functad._core.held import capture, check_unwritten
 from functad._core.primitive import Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
 from functad._core.tracer import Tracer, make
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
-from functad._core.values import Cell, computed, force, known, unknown
+from functad._core.values import Cell, computed, force, known
 from functad.errors import EscapedTracerError
 
 __all__ = ["CURRENT", "Builder", "Door", "answer", "bind", "inline", "lift", "record", "shares_memory", "stage", "trace"]
 
 MAX_ROOTS = 1_000
-MAX_NODES = 100_000  # per root
+MAX_NODES = 20_000  # nodes and equations of one root, and ten times that in all: each takes some 3 KB with what is derived from it
 
 CURRENT: ContextVar["Builder | None"] = ContextVar("functad builder", default=None)
 
@@ -45,10 +45,11 @@ class Door:
 class Node:
     """A state of the recorder: what the last edge added, and where edges lead from here."""
 
-    __slots__ = ("container", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs", "ranges", "view")
+    __slots__ = ("container", "edge", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs", "ranges", "view")
 
-    def __init__(self, parent: "Node | None") -> None:
+    def __init__(self, parent: "Node | None", edge: Hashable = None) -> None:
         self.parent = parent
+        self.edge = edge  # the key that leads here from the parent
         self.edges: dict[Hashable, Node] = {}
         self.equations: tuple[Equation, ...] = ()
         self.operands: tuple[Atom, ...] = ()
@@ -190,16 +191,7 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
     if builder is None:
         raise _escaped()
     kind = array_type(x.shape, x.dtype)
-    return kind, capture(builder, x) if x.dtype.isnative else x.astype(kind.dtype)
-
-
-def capture(builder: Builder, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy of a small array; a large one by reference, with its fingerprint, so that a later write is seen."""
-    if x.nbytes <= COPY_BELOW:
-        return np.array(x)
-    if x.flags.writeable and not any(known is x for known, _ in builder.large):
-        builder.large.append((x, fingerprint(x)))
-    return x
+    return kind, capture(builder.large, x) if x.dtype.isnative else x.astype(kind.dtype)
 
 
 def _escaped() -> EscapedTracerError:
@@ -327,7 +319,7 @@ def _expand(
     finally:
         CURRENT.reset(token)
         inner.open = False
-    node = Node(builder.node)
+    node = Node(builder.node, edge)
     node.equations, node.operands = tuple(inner.equations), operands
     node.fresh = tuple(i for i, k in enumerate(keys) if isinstance(k, ArrayType))
     node.ranges = tuple((operands.index(a), low, high) for a, low, high in inner.ranges if a in operands)
@@ -341,8 +333,6 @@ def _expand(
     node.view = door.view
     root = builder.root
     assert root is not None
-    if root.count >= MAX_NODES:
-        root.edges, root.count = {}, 0
     root.count += 1
     return builder.node.edges.setdefault(edge, node)  # setdefault: two threads must walk one node
 
@@ -375,7 +365,9 @@ def answer(tracer: Tracer, kind: Callable[[Any], Any]) -> Any:
         edge = (GUARD, tracer.atom, kind, found)
         node = owner.node.edges.get(edge)
         if node is None:
-            node = Node(owner.node)
+            node = Node(owner.node, edge)
+            if owner.root is not None:
+                owner.root.count += 1
             node.outputs, node.guard = tracer.atom, (tracer.atom, found)
             node = owner.node.edges.setdefault(edge, node)
         owner.node = node
@@ -416,7 +408,29 @@ def trace(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], ce
     program = node.programs.get(outputs)
     if program is None:
         program = node.programs.setdefault(outputs, _assemble(root, node, outputs))
+        root.count += len(program.equations)
+        if root.count > MAX_NODES:
+            _forget(root, node)
     return program, builder.arguments, builder
+
+
+def _forget(root: Root, node: Node) -> None:
+    """Cut the root's trie down to the path that ends here, and drop other roots while there are too many nodes in all.
+
+    The path just walked stays: a function that records more than `MAX_NODES` operations finds them at its next call.
+    """
+    node.edges = {}
+    child, length = node, sum(len(p.equations) for p in node.programs.values())
+    while child.parent is not None:
+        parent = child.parent
+        parent.edges, parent.programs = {child.edge: child}, {}
+        child, length = parent, length + 1
+    root.count = min(length, MAX_NODES)  # a path that is longer by itself stays
+    while sum(r.count for r in list(_ROOTS.values())) > 10 * MAX_NODES and len(_ROOTS) > 1:
+        key = next((k for k, r in list(_ROOTS.items()) if r is not root), None)
+        if key is None:
+            return
+        _ROOTS.pop(key, None)
 
 
 def _assemble(root: Root, node: Node, outputs: tuple[Atom, ...]) -> Program:
@@ -428,8 +442,3 @@ def _assemble(root: Root, node: Node, outputs: tuple[Atom, ...]) -> Program:
     path.reverse()
     captured = [n.operands[i] for n in path for i in n.fresh]
     return without_dead(Program([*captured, *root.inputs], [e for n in path for e in n.equations], outputs))  # type: ignore[list-item]
-
-
-def no_value(reason: str) -> Cell:
-    """The cell of an input without a single value."""
-    return unknown(reason)
