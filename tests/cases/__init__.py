@@ -1,0 +1,1 @@
+"""Edge cases that users of other libraries have asked about."""
