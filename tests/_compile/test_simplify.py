@@ -9,7 +9,7 @@ from functad._core.program import Literal, Program
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
-from functad._primitives import cond, elementwise, logic, reduce, scan, shape
+from functad._primitives import cond, elementwise, index, logic, reduce, scan, shape
 
 F8, F4, I8 = (np.dtype(d) for d in ("f8", "f4", "i8"))
 X = array_type((3,), F8)
@@ -197,6 +197,10 @@ def test_integers_and_booleans():
         "convert",
         "convert",
     ]
+
+
+def test_counting_to_one():
+    assert simplified(lambda: index.iota(shape=(3, 1), axis=1, dtype=I8)).outputs == (lit(0, array_type((3, 1), I8)),)
 
 
 def test_memo_and_fixpoint():

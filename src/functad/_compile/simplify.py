@@ -70,7 +70,7 @@ class Simplifier:
             if op.kernel.kind == "call":
                 return self._inlined(params, inputs)
             params = _simplified_params(params)
-        elif outputs is None or len(outputs) == 1:
+        if not op.multiple and (op.name in RULES or isinstance(op.kernel, Expression)):
             kind = outputs[0].type if outputs is not None else op.infer(*[a.type for a in inputs], **params)[0]
             rule = RULES.get(op.name)
             if rule is not None:

@@ -170,7 +170,11 @@ def _concatenate(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> At
     return None
 
 
+def _iota(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
+    return Literal(0, kind) if params["shape"][params["axis"]] == 1 else None
+
+
 RULES.update({
     "broadcast": _of_literal(_broadcast), "reshape": _of_literal(_reshape), "transpose": _of_literal(_transpose),
-    "slice": _of_literal(_slice), "flip": _of_literal(_flip), "pad": _pad, "concatenate": _concatenate,
+    "slice": _of_literal(_slice), "flip": _of_literal(_flip), "pad": _pad, "concatenate": _concatenate, "iota": _iota,
 })  # fmt: skip
