@@ -1,12 +1,13 @@
 """vjp, jvp, linearize, linear_transpose, hvp, stop_gradient: products with Jacobians."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from functad import tree
-from functad._api.call import Traced, as_scalar_or_array, leaf_type, run_program, trace_call, unflatten_output
+from functad._api.call import Traced, as_scalar_or_array, executable, leaf_type, run_program, trace_call, unflatten_output
 from functad._api.derivatives import Grad, float_leaf
 from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, unary
@@ -99,23 +100,38 @@ def _check_numbers(traced: Traced, name: str) -> None:
         raise UnsupportedArgumentError(f"{name} of a function that returns {found!r}: outputs must be numbers and arrays (use has_aux for others)")
 
 
+_SETTLING = threading.Lock()
+
+
 class Pullback:
     """The linear map from cotangents of the output to cotangents of the arguments; may be called any number of times."""
 
-    __slots__ = ("_counts", "_halves", "_leaves", "_residuals", "_structure", "_structures", "_types")
+    __slots__ = ("_counts", "_evaluate", "_halves", "_leaves", "_residuals", "_structure", "_structures", "_types")
 
     def __init__(self, halves: Linearized, traced: Traced, residuals: Sequence[Any], structures: Any, counts: Any, leaves: Any, types: Any) -> None:
         self._halves, self._residuals = halves, tuple(residuals)
         self._structure, self._types = traced.out_structure, types
         self._structures, self._counts = structures, counts
+        self._evaluate: Callable[..., Any] | None = None
         # only whether a leaf was an array is needed, never its value
         self._leaves = [np.empty(0) if isinstance(x, np.ndarray) else None for x in leaves]
+
+    def _settle(self, program: Program) -> Callable[..., Any]:
+        """One evaluator for life: the same cotangent gives the same bits, from any thread."""
+        with _SETTLING:
+            if self._evaluate is None:
+                self._evaluate = executable(program).settled()
+            return self._evaluate
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """Cotangents of the arguments, a tuple with one entry for each."""
         cts = _matching(cotangent, self._structure, self._types, "cotangent", "output")
         active = [ct for ct, on in zip(cts, self._halves.out_active, strict=True) if on]
-        outs = run_program(derivative.pullback(self._halves), [*self._residuals, *active])
+        program, operands = derivative.pullback(self._halves), [*self._residuals, *active]
+        if any(type(x) is Tracer for x in operands):
+            outs = run_program(program, operands)
+        else:
+            outs = (self._evaluate or self._settle(program))(*operands)
         return _rebuild(self._structures, self._counts, outs, self._leaves)
 
 
