@@ -16,7 +16,8 @@ import numpy as np
 from functad._core.primitive import Call, Primitive
 from functad._core.types import ArrayType, array_type
 from functad._primitives.kinds import total
-from functad._primitives.shape import transpose
+from functad._primitives.linear import has_zeros, scale
+from functad._primitives.shape import broadcast, transpose
 from functad.errors import ShapeMismatchError
 
 __all__ = ["dot", "matrix_product", "reordered"]
@@ -86,9 +87,21 @@ def _numpy(x: Any, y: Any, contract: Axes, batch: Axes) -> Any:
 # ---- rules
 
 
+def _scaled(x: Any, y: Any, contract: Axes, batch: Axes, linear: int) -> Any:
+    """The product, one factor being a tangent or cotangent, whose structural zeros stay zeros where no sum mixes them."""
+    if contract[0] or not has_zeros((x, y)[linear]):
+        return dot(x, y, contract=contract, batch=batch)
+    free_x, free_y = _free(x.type.ndim, batch[0]), _free(y.type.ndim, batch[1])
+    shared, between = len(batch[0]), len(batch[0]) + len(free_x)
+    shape = (*[x.type.shape[i] for i in (*batch[0], *free_x)], *[y.type.shape[j] for j in free_y])
+    wide_x = broadcast(reordered(x, (*batch[0], *free_x)), shape=shape, axes=tuple(range(between)))
+    wide_y = broadcast(reordered(y, (*batch[1], *free_y)), shape=shape, axes=(*range(shared), *range(between, len(shape))))
+    return scale(wide_x, wide_y) if linear == 0 else scale(wide_y, wide_x)
+
+
 def _jvp(transform: Any, xs: Any, ts: Any, contract: Axes, batch: Axes) -> Any:
     (x, y), (tx, ty) = xs, ts
-    parts = [None if tx is None else dot(tx, y, contract=contract, batch=batch), None if ty is None else dot(x, ty, contract=contract, batch=batch)]
+    parts = [None if tx is None else _scaled(tx, y, contract, batch, 0), None if ty is None else _scaled(x, ty, contract, batch, 1)]
     return [dot(x, y, contract=contract, batch=batch)], [total(parts)]
 
 
@@ -97,7 +110,7 @@ def _cotangent_of_x(ct: Any, y: Any, ndim_x: int, contract: Axes, batch: Axes) -
     shared = len(batch[0])
     free_x, free_y = _free(ndim_x, contract[0], batch[0]), _free(y.type.ndim, contract[1], batch[1])
     after = shared + len(free_x)
-    out = dot(ct, y, contract=(tuple(range(after, after + len(free_y))), free_y), batch=(tuple(range(shared)), batch[1]))
+    out = _scaled(ct, y, (tuple(range(after, after + len(free_y))), free_y), (tuple(range(shared)), batch[1]), 0)
     partner = dict(zip(contract[1], contract[0], strict=True))
     places = (*batch[0], *free_x, *[partner[j] for j in sorted(contract[1])])
     return reordered(out, [places.index(i) for i in range(ndim_x)])
@@ -107,7 +120,7 @@ def _cotangent_of_y(ct: Any, x: Any, ndim_y: int, contract: Axes, batch: Axes) -
     """x . ct over the free axes of x, in this order: for a matrix product the result lies as y does."""
     shared = len(batch[0])
     free_x, free_y = _free(x.type.ndim, contract[0], batch[0]), _free(ndim_y, contract[1], batch[1])
-    out = dot(x, ct, contract=(free_x, tuple(range(shared, shared + len(free_x)))), batch=(batch[0], tuple(range(shared))))
+    out = _scaled(x, ct, (free_x, tuple(range(shared, shared + len(free_x)))), (batch[0], tuple(range(shared))), 1)
     partner = dict(zip(contract[0], contract[1], strict=True))
     places = (*batch[1], *[partner[i] for i in sorted(contract[0])], *free_y)
     return reordered(out, [places.index(j) for j in range(ndim_y)])

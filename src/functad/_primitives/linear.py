@@ -16,7 +16,7 @@ from functad._core.program import Equation, Literal, Var
 from functad._core.recorder import CURRENT
 from functad._core.tracer import make
 
-__all__ = ["apply", "mask", "over", "passes_on", "scale", "structural_sum"]
+__all__ = ["apply", "has_zeros", "mask", "over", "passes_on", "scale", "structural_sum"]
 
 
 def scale(t: Any, p: Any) -> Any:
@@ -53,6 +53,12 @@ def apply(op: Any, t: Any, p: Any) -> Any:
     inputs = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
     assert made.op.inward is not None, made.op
     return made.op.inward(op, inputs, p, **made.params)
+
+
+def has_zeros(t: Any) -> bool:
+    """Whether a tangent or cotangent has structural zeros."""
+    builder = CURRENT.get()
+    return builder is not None and not isinstance(t, Literal) and t.atom in builder.structural
 
 
 def passes_on(equation: Equation, known: dict[Var, Equation]) -> bool:

@@ -13,8 +13,6 @@ import numpy as np
 
 from functad._core.primitive import Primitive, View
 from functad._core.program import Literal
-from functad._core.recorder import CURRENT
-from functad._core.tracer import make
 from functad._core.types import ArrayType, array_type
 from functad._primitives.kinds import linear_view, spread, zeros_of
 from functad._primitives.linear import apply, passes_on
@@ -72,24 +70,8 @@ broadcast: Primitive = linear_view(
     lambda: [([_data(3)], {"shape": (2, 3), "axes": (1,)}), ([_data(3)], {"shape": (3, 2), "axes": (0,)}),
              ([_data(1, 3)], {"shape": (4, 3), "axes": (0, 1)}),
              ([_data()], {"shape": (2, 2), "axes": ()}), ([_data(2, 3)], {"shape": (3, 4, 2), "axes": (2, 0)})],
-    structural=lambda equation, known: equation.inputs[0] in known and known[equation.inputs[0]].op.name == "select",
-    inward=lambda op, inputs, p, shape, axes: _broadcast_inward(op, inputs[0], p, shape, axes),
     note="input axis i becomes output axis axes[i]",
 )  # fmt: skip
-
-
-def _broadcast_inward(op: Any, t: Any, p: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-    """The zeros of a broadcast select: broadcast its parts instead."""
-    from functad._primitives.logic import select
-
-    builder = CURRENT.get()
-    assert builder is not None
-    condition, *branches = [a if isinstance(a, Literal) else make(builder, a, None) for a in builder.structural[t.atom].inputs]
-
-    def grown(x: Any) -> Any:
-        return Literal(x.value, array_type(shape, x.type.dtype)) if isinstance(x, Literal) else broadcast(x, shape=shape, axes=axes)
-
-    return select(grown(condition), *[apply(op, grown(x), p) for x in branches])
 
 
 # ---- reshape, transpose, flip

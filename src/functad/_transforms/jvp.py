@@ -6,6 +6,7 @@ from typing import Any
 from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
 from functad._core.recorder import bind, stage
+from functad._primitives.index import vanishing
 from functad._primitives.kinds import zeros_like
 from functad._transforms.forms import recognised
 
@@ -41,6 +42,8 @@ def _jvp(program: Program, active: tuple[bool, ...], want: tuple[bool, ...]) -> 
                 tys: Sequence[Any] = [None] * len(ys)
             else:
                 ys, tys = rule_of(e.op, "jvp")(jvp, xs, ts, **e.params)
+                if e.op.kind == "inner":
+                    tys = vanishing(tys, ts)
             for v, y, t in zip(e.outputs, ys, tys, strict=True):
                 primal[v] = y
                 if t is not None and v.type.is_inexact and not (isinstance(t, Literal) and t.is_zero()):

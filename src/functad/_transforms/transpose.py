@@ -7,6 +7,7 @@ from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
 from functad._core.recorder import bind, stage
 from functad._primitives.elementwise import add
+from functad._primitives.index import vanishing
 from functad._primitives.kinds import zeros_of
 
 __all__ = ["transpose"]
@@ -56,6 +57,8 @@ def _transpose(program: Program, linear: tuple[bool, ...]) -> Program:
             given = [zeros_of(v.type) if ct is None else ct for v, ct in zip(e.outputs, outs, strict=True)]
             xs = [None if a in variables else read(a) for a in e.inputs]
             pulled = rule_of(e.op, "transpose")(transpose, given, xs, [a.type for a in e.inputs], **e.params)
+            if e.op.kind == "inner":
+                pulled = vanishing(pulled, given)
             for a, ct in zip(e.inputs, pulled, strict=True):
                 accumulate(a, ct)
         return [cts[v] if v in cts else zeros_of(v.type) for v, m in zip(program.inputs, linear, strict=True) if m]
