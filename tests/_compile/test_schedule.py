@@ -3,8 +3,9 @@
 import numpy as np
 
 from functad._compile.emit import kernel_text
+from functad._compile.plan import Loops, Routine
 from functad._compile.rows import Rows, in_rows
-from functad._compile.schedule import Loops, Routine, schedule
+from functad._compile.schedule import schedule
 from functad._compile.simplify import simplify
 from functad._compile.sizes import read
 from functad._core.program import Literal
@@ -121,6 +122,16 @@ def test_deep_chains_do_not_recurse():
         return [x]
 
     assert loops(plan_of(f, X))
+
+
+def test_views_behind_views_are_stored_now_and_then():
+    def f(x):
+        for _ in range(40):
+            inner = shape.slice_(x, start=(1,), size=(4,), step=(1,))
+            x = elementwise.sub(shape.pad(inner, low=(0,), high=(1,), inner=(0,)), Literal(1, X))
+        return [x]
+
+    assert 3 <= len(loops(plan_of(f, X))) <= 20
 
 
 def test_contiguous_nests_are_flat():

@@ -9,8 +9,8 @@ import sys
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from functad._core.primitive import Expression, View
-from functad._core.program import Program
+from functad._core.primitive import Call, Expression, View
+from functad._core.program import Equation, Program
 
 __all__ = ["compile_cost", "kernel_cost", "numpy_cost"]
 
@@ -26,6 +26,13 @@ def _inner(value: Any) -> tuple[Program, ...]:
     return tuple(value) if isinstance(value, tuple) and value and isinstance(value[0], Program) else ()
 
 
+def _trips(e: Equation) -> float:
+    """How often an inner program runs: as often as is known, else a guess."""
+    if isinstance(e.op.kernel, Call) and e.op.kernel.kind == "while_loop":
+        return 100.0
+    return float(e.params.get("length", 1))
+
+
 def work(program: Program) -> tuple[int, float]:
     """(equations, inner ones counted once; operations weighted by cost, inner ones times the trip count)."""
     found = _WORK.get(program)
@@ -39,16 +46,14 @@ def work(program: Program) -> tuple[int, float]:
             for value in e.params.values():
                 for inner in _inner(value):
                     n, w = work(inner)
-                    count, total = count + n, total + w * e.params.get("length", 1)
+                    count, total = count + n, total + w * _trips(e)
         found = _WORK[program] = (count, total)
     return found
 
 
 def _calls(program: Program) -> float:
     """Calls of NumPy, those of loop bodies included."""
-    inner = [
-        _calls(p) * float(e.params.get("length", 1)) for e in program.equations for v in e.params.values() for p in _inner(v)
-    ]
+    inner = [_calls(p) * _trips(e) for e in program.equations for v in e.params.values() for p in _inner(v)]
     return len(program.equations) + sum(inner)
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from functad._compile.accesses import Block, Buffer, Names, Scalar, Storage, product
 from functad._compile.loops import Nest, RowBlock, UnsupportedKernelError, note_of
+from functad._compile.plan import Loops, Plan
 from functad._compile.rows import BLOCK_ELEMENTS, BLOCK_ROWS, Rows, in_rows, lifetimes
-from functad._compile.schedule import Loops, Plan, schedule
+from functad._compile.schedule import schedule
 from functad._compile.sizes import CODES, Sizes, code_of
 from functad._core.primitive import Call
 from functad._core.program import Atom, Equation, Literal, Program, Var

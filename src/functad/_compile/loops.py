@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from functad._compile.accesses import Block, Buffer, Scalar, cast, product
 from functad._compile.folds import Folding
-from functad._compile.schedule import Loops, Store, probe
+from functad._compile.plan import Loops, Store, probe
 from functad._compile.sizes import code_of
 from functad._core.primitive import Call, Expression, View
 from functad._core.program import Atom, Equation, Literal, Var

@@ -9,7 +9,7 @@ memory for one block only.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from functad._compile.schedule import Loops, Plan, Routine, Step, Store, probe
+from functad._compile.plan import Loops, Plan, Routine, Step, Store, probe
 from functad._compile.sizes import Sizes
 from functad._core.primitive import Expression, View
 from functad._core.program import Atom, Equation, Var

@@ -15,7 +15,7 @@ import numpy as np
 from functad._compile.emit import ROUTINES
 from functad._compile.loops import PULLED_CALLS, UnsupportedKernelError, expression_text
 from functad._compile.mathlib import has_helper
-from functad._compile.schedule import PULLED
+from functad._compile.plan import PULLED
 from functad._compile.sizes import CODES
 from functad._core.interpret import compile_source
 from functad._core.primitive import Call, Expression, Host
