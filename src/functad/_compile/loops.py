@@ -271,7 +271,8 @@ class Nest:
         assert isinstance(kernel, View)
         source = e.inputs[0]
         if self.flat:
-            return self.value(source, at if kernel.keeps_order and source.type.shape else (), scope)
+            inside: Index = (at or ("0",)) if kernel.keeps_order and source.type.shape else ()  # a number may be a reshaped array of one
+            return self.value(source, inside, scope)
         pieces = probe(e, self.sizes, at)
         if pieces[0][0] is None:
             return self._piece(e, pieces[0], scope)

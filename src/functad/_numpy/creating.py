@@ -67,7 +67,7 @@ def _between(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: 
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     begin, end = operand(start), operand(stop)
-    wide = result_dtype(begin, end, Literal(float(num), array_type((), np.float64)))
+    wide = result_dtype(begin, end, float(num))
     begin, end = promote.promote(begin, end, dtype=wide)
     lead = begin.type.shape
     divisions = num - 1 if endpoint else num

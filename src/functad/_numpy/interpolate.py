@@ -75,7 +75,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = operand(y)
     axis = normalize_axis_index(axis, y.type.ndim)
-    n = y.type.shape[axis]
+    n = max(y.type.shape[axis], 1)
     if x is None:
         width: Any = dx
     else:
@@ -86,7 +86,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         else:
             m = points.type.shape[axis]
             width = apply_ufunc(np.subtract, part(points, axis, 1, m - 1), part(points, axis, 0, m - 1))
-    both = apply_ufunc(np.add, part(y, axis, 1, n - 1), part(y, axis, 0, n - 1))
+    both = apply_ufunc(np.add, part(y, axis, min(1, y.type.shape[axis]), n - 1), part(y, axis, 0, n - 1))
     return sum_of(apply_ufunc(np.true_divide, apply_ufunc(np.multiply, width, both), 2.0), axis)
 
 
