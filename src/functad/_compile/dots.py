@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from functad._compile.accesses import Block, Buffer, cast, product
 from functad._compile.along import open_loops
 from functad._compile.emit import ROUTINES, Frame, fill, note_of
-from functad._compile.folds import combined, start_text
+from functad._compile.folds import combined, compensated, start_text
 from functad._compile.sizes import POLICIES, code_of
 from functad._core.program import Equation
 
@@ -121,11 +121,45 @@ def _inner_product(
         return name
     total = frame.names.fresh("t")
     block.line(f"{total} = {start_text('sum', code)}", note)
-    summed, inner = open_loops(frame, [x.shape[i] for i in axes.sum_x], block, note)
+    sizes = [x.shape[i] for i in axes.sum_x]
+    if code[0] == "f" and not sizes[-1].isdigit():  # a few terms need no blocks
+        _blocked_product(frame, axes, x, y, (batch, free_x, free_y), total, block, note)
+        return total
+    summed, inner = open_loops(frame, sizes, block, note)
     left = x.load(_place(x, axes.batch_x, axes.free_x, axes.sum_x, batch, free_x, summed))
     right = y.load(_place(y, axes.batch_y, axes.free_y, axes.sum_y, batch, free_y, summed))
     inner.line(f"{total} = {_plus(code, total, _times(code, left, right))}", note)
     return total
+
+
+def _blocked_product(
+    frame: Frame,
+    axes: Axes,
+    x: Buffer,
+    y: Buffer,
+    indices: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    total: str,
+    block: Block,
+    note: str,
+) -> None:
+    """The products along the last summed axis in blocks of 1024, with a compensated sum of the blocks, as long sums are.
+
+    Without blocks a product of 1e6 terms was 2450 units in the last place off, where BLAS is 100.
+    """
+    code, (batch, free_x, free_y) = x.code, indices
+    lost, part, start, k = (frame.names.fresh(letter) for letter in ("lost", "p", "b", "k"))
+    sizes = [x.shape[i] for i in axes.sum_x]
+    block.line(f"{lost} = {code}(0.0)", note)
+    summed, inner = open_loops(frame, sizes[:-1], block, note)
+    inner.line(f"for {start} in range(0, {sizes[-1]}, 1024):", note)
+    chunk = inner.block(1)
+    chunk.line(f"{part} = {code}(0.0)", note)
+    chunk.line(f"for {k} in range({start}, min({start} + 1024, {sizes[-1]})):", note)
+    left = x.load(_place(x, axes.batch_x, axes.free_x, axes.sum_x, batch, free_x, [*summed, k]))
+    right = y.load(_place(y, axes.batch_y, axes.free_y, axes.sum_y, batch, free_y, [*summed, k]))
+    chunk.block(1).line(f"{part} = {_plus(code, part, _times(code, left, right))}", note)
+    for text in compensated(frame.names, code, total, lost, part):
+        chunk.line(text, note)
 
 
 def _rows(frame: Frame, e: Equation, axes: Axes, x: Buffer, y: Buffer, block: Block, along_y: bool) -> None:

@@ -5,7 +5,7 @@ row by row. Sums of floats run in blocks of 1024 whose order LLVM may change, wi
 as NumPy's pairwise sum at no cost (1e6 x 0.1: 7 units in the last place; without blocks 5724), and vectorised.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from functad._compile.accesses import Block, Buffer, Scalar, cast, parts_of, product
 from functad._compile.sizes import code_of
@@ -43,6 +43,19 @@ def start_text(combine: str, code: str) -> str:
     if combine == "min":
         return f"{code}({high})"
     return f"{code}({low + 1} - 1)" if low else f"{code}(0)"
+
+
+def compensated(names: Any, code: str, total: str, lost: str, part: str) -> list[str]:
+    """Lines that add the sum of a block to the total and keep what was lost (W. Kahan, 1965)."""
+    y, z, zero = names.fresh("y"), names.fresh("z"), f"{code}(0.0)"
+    return [
+        f"{y} = {part} - {lost}",
+        f"{z} = {total} + {y}",
+        f"{lost} = ({z} - {total}) - {y}",
+        f"if {lost} - {lost} != {zero}:  # an infinite total leaves inf - inf",
+        f"    {lost} = {zero}",
+        f"{total} = {z}",
+    ]
 
 
 class Folding:
@@ -142,7 +155,6 @@ class Folding:
     def _real_sum(self, code: str, value: str) -> str:
         nest, note = self.nest, self.note
         total, lost, part = (nest.names.fresh(letter) for letter in ("t", "lost", "p"))
-        y, z = nest.names.fresh("y"), nest.names.fresh("z")
         zero = f"{code}(0.0)"
         assert nest.chunk_start is not None
         assert nest.chunk_end is not None
@@ -150,13 +162,6 @@ class Folding:
         nest.blocks[self.depth].line(f"{lost} = {zero}", note)
         nest.chunk_start.line(f"{part} = {zero}", note)
         nest.blocks[-1].line(f"{part} = add_reassoc_{code}({part}, {value})", note)
-        for text in (
-            f"{y} = {part} - {lost}",
-            f"{z} = {total} + {y}",
-            f"{lost} = ({z} - {total}) - {y}",
-            f"if {lost} - {lost} != {zero}:  # an infinite total leaves inf - inf",
-            f"    {lost} = {zero}",
-            f"{total} = {z}",
-        ):
+        for text in compensated(nest.names, code, total, lost, part):
             nest.chunk_end.line(text, note)
         return total
