@@ -23,7 +23,7 @@ from functad.errors import FunctadError, UnsupportedArgumentError
 if TYPE_CHECKING:
     from functad._compile.pipeline import Executable
 
-__all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "run_program", "trace_call", "unflatten_call"]
+__all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "paired_structure", "run_program", "trace_call", "unflatten_call"]
 
 Structure = Hashable  # the number of leaves of a plain positional call, or a TreeDef
 
@@ -166,6 +166,15 @@ def unflatten_output(traced: Traced, values: Sequence[Any]) -> Any:
         given = iter(values)
         values = [traced.out_static[i] if i in traced.out_static else next(given) for i in range(traced.out_structure.num_leaves)]
     return tree.unflatten(traced.out_structure, values)
+
+
+def paired_structure(traced: Traced, name: str) -> Any:
+    """Structure of the first of the pair that a function returns under has_aux."""
+    structure = traced.out_structure
+    if structure is None or structure.type is not tuple or structure.num_children != 2:
+        found = "one array or number" if structure is None else structure
+        raise UnsupportedArgumentError(f"{name} with has_aux=True needs a function that returns a pair (output, aux), got {found}")
+    return structure.children()[0]
 
 
 _CALL = Door("call", lambda *_: None)

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from functad import tree
-from functad._api.call import Structure, Traced, as_scalar_or_array, flatten_call, run_program, trace_call, unflatten_output
+from functad._api.call import (
+    Structure,
+    Traced,
+    as_scalar_or_array,
+    flatten_call,
+    paired_structure,
+    run_program,
+    trace_call,
+    unflatten_output,
+)
 from functad._api.transformed import Transformed, argument_mask
 from functad._core.program import Program, without_dead
 from functad._core.tracer import Tracer
@@ -139,11 +148,7 @@ class Grad(_Derivative):
         return gradient, unflatten_output(traced, [None, *outs[:kept]])[1]
 
     def _check_output(self, traced: Traced) -> None:
-        structure = traced.out_structure
-        if self.has_aux:
-            if structure.type is not tuple or structure.num_children != 2:
-                raise NonScalarOutputError(f"{self.name} with has_aux=True needs a function that returns a pair (value, aux), got {structure}")
-            structure = structure.children()[0]
+        structure = paired_structure(traced, self.name) if self.has_aux else traced.out_structure
         if structure.num_leaves != 1 or not structure.is_leaf():
             raise NonScalarOutputError(self._refusal(f"a {structure}" if structure.num_leaves else "None"))
 
@@ -154,10 +159,8 @@ class Grad(_Derivative):
         )
 
     def _plan(self, traced: Traced, active: tuple[bool, ...]) -> Program:
-        if traced.out_structure is not None:
+        if traced.out_structure is not None or self.has_aux:
             self._check_output(traced)
-        elif self.has_aux:
-            raise NonScalarOutputError(f"{self.name} with has_aux=True needs a function that returns a pair (value, aux)")
         if not traced.program.outputs or (traced.out_static and 0 in traced.out_static):
             raise NonScalarOutputError(self._refusal("no number"))
         out = traced.program.output_types[0]
@@ -268,9 +271,7 @@ class Jacobian(_Derivative):
         differentiated = len(program.outputs)
         structure = traced.out_structure
         if self.has_aux:
-            if structure is None or structure.type is not tuple or structure.num_children != 2:
-                raise UnsupportedArgumentError(f"{self.name} with has_aux=True needs a function that returns a pair (value, aux)")
-            structure = structure.children()[0]
+            structure = paired_structure(traced, self.name)
             differentiated = structure.num_leaves
             structure = None if structure.is_leaf() else structure
         if (traced.out_static and any(i < differentiated for i in traced.out_static)) or not differentiated:

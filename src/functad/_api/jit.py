@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from functad import tree
 from functad._api.call import Structure, Traced, executable, flatten_call, leaf_type, run_program, trace_call, unflatten_output
 from functad._api.transformed import Transformed
 from functad._core.interpret import compile_source
@@ -207,23 +208,23 @@ def _built(entry: _Entry, namespace: dict[str, Any]) -> str:
         return "out"
     if entry.traced.out_static:
         return "result(out)"
-    texts = iter([f"out[{i}]" for i in range(count)] if count != 1 else ["out"])
+    texts = [f"out[{i}]" for i in range(count)] if count != 1 else ["out"]
 
     def build(node: Any) -> str | None:
-        if node.is_leaf():
-            return next(texts)
-        kind = node.type
-        if kind not in (tuple, list, dict) or node.num_leaves == 0:
+        kind = type(node)
+        if kind is str:
+            return node  # type: ignore[no-any-return]  # a leaf
+        if kind not in (tuple, list, dict) or not node or (kind is dict and not all(type(k) in (str, int) for k in node)):
             return None
-        parts = [build(child) for child in node.children()]
+        parts = [build(child) for child in (node.values() if kind is dict else node)]
         if any(p is None for p in parts):
             return None
         if kind is dict:
-            return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(node.entries(), parts, strict=True)) + "}"
+            return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(node, parts, strict=True)) + "}"
         inner = ", ".join(parts)  # type: ignore[arg-type]  # none is None
         return f"[{inner}]" if kind is list else f"({inner},)"
 
-    text = build(structure)
+    text = build(tree.unflatten(structure, texts))  # the containers themselves: a structure has the keys of a dict sorted
     return text if text is not None else "result(out)"
 
 

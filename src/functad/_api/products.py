@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from functad import tree
-from functad._api.call import Traced, as_scalar_or_array, executable, leaf_type, run_program, trace_call, unflatten_output
+from functad._api.call import (
+    Traced,
+    as_scalar_or_array,
+    executable,
+    leaf_type,
+    paired_structure,
+    run_program,
+    trace_call,
+    unflatten_output,
+)
 from functad._api.derivatives import Grad, float_leaf
 from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, unary
@@ -142,10 +151,7 @@ def _forward(fun: Callable[..., Any], primals: Sequence[Any], name: str, has_aux
     aux_at = None
     program = traced.program
     if has_aux:
-        structure = traced.out_structure
-        if structure is None or structure.type is not tuple or structure.num_children != 2:
-            raise UnsupportedArgumentError(f"{name} with has_aux=True needs a function that returns a pair (output, aux)")
-        inner = structure.children()[0]
+        inner = paired_structure(traced, name)
         aux_at = inner.num_leaves
         key = ("outputs", aux_at)
         if key not in program.memo:
@@ -327,10 +333,7 @@ def _pushed(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[
     ts = _tangents(tangents, structures, [leaf_type(x)[1] for x in leaves])
     count = len(traced.program.outputs)
     if has_aux:
-        structure = traced.out_structure
-        if structure is None or structure.type is not tuple or structure.num_children != 2:
-            raise UnsupportedArgumentError(f"{name} with has_aux=True needs a function that returns a pair (output, aux)")
-        count = structure.children()[0].num_leaves
+        count = paired_structure(traced, name).num_leaves
     else:
         _check_numbers(traced, name)
     pushed, on = jvp_program(traced.program, traced.active([True] * len(leaves)), ())

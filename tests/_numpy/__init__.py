@@ -1,0 +1,1 @@
+"""NumPy's vocabulary on traced values."""
