@@ -1,0 +1,108 @@
+"""Recording: interned nodes, captured values, staging, and the bounds of the tries."""
+
+import numpy as np
+import pytest
+
+import functad as fd
+from functad._core import recorder
+from functad._core.primitive import REGISTRY
+from functad._core.program import Literal
+from functad._core.recorder import CURRENT, bind, inline, stage
+from functad._core.types import array_type
+from functad._core.values import known, unknown
+from functad._core.verify import verify
+from functad.errors import NoValueError, ShapeMismatchError
+
+F8 = array_type((3,), "float64")
+SIN, ADD = REGISTRY["sin"], REGISTRY["add"]
+
+
+def test_a_primitive_is_recorded_by_calling_it():
+    program = stage(lambda x: [ADD(SIN(x), x)], [F8])
+    assert [e.op.name for e in program.equations] == ["sin", "add"]
+    assert verify(program) is program
+    assert program.output_types == (F8,)
+
+
+def test_what_no_output_needs_is_not_recorded():
+    assert stage(lambda x: [(SIN(x), x)[1]], [F8]).equations == ()
+
+
+def test_literals_may_be_outputs():
+    assert stage(lambda x: [Literal(0, F8)], [F8]).outputs == (Literal(0, F8),)
+
+
+def test_a_primitive_outside_of_a_builder_is_a_fault():
+    with pytest.raises(RuntimeError, match="outside of a door"):
+        bind(SIN, Literal(0, F8))
+    assert CURRENT.get() is None
+
+
+def test_a_tracer_of_another_builder_is_a_fault():
+    kept = []
+    stage(lambda x: [(kept.append(x), x)[1]], [F8])
+    with pytest.raises(RuntimeError, match="does not belong"):
+        stage(lambda x: [ADD(x, kept[0])], [F8])
+    assert CURRENT.get() is None
+
+
+def test_operands_of_unlike_shape_are_a_fault():
+    with pytest.raises(ShapeMismatchError):
+        stage(lambda x, y: [ADD(x, y)], [F8, array_type((2,), "float64")])
+
+
+def test_inlining_gives_the_same_values():
+    program = stage(lambda x, y: [ADD(SIN(x), y), x], [F8, F8])
+    twice = stage(lambda x: inline(program, inline(program, [x, x])), [F8])
+    assert [e.op.name for e in twice.equations] == ["sin", "add", "sin", "add"]
+
+
+def test_tracing_again_walks_the_trie_and_expands_nothing(monkeypatch):
+    f = lambda x: np.sum(np.tanh(x) * x[::-1] + np.exp(x[:2]).sum())
+    x = np.linspace(0.1, 0.2, 5)
+    expected = fd.grad(f)(x)
+
+    def fail(*_):
+        raise AssertionError("a known edge was recorded again")
+
+    monkeypatch.setattr(recorder, "_expand", fail)
+    np.testing.assert_array_equal(fd.grad(f)(x), expected)
+
+
+def test_roots_and_nodes_are_bounded(monkeypatch):
+    monkeypatch.setattr(recorder, "MAX_ROOTS", 4)
+    monkeypatch.setattr(recorder, "MAX_NODES", 20)
+    before = dict(recorder._ROOTS)
+    try:
+        for n in range(1, 12):
+            x = np.ones((n, 1, 1))
+            np.testing.assert_array_equal(fd.grad(lambda x: np.sum(x**2))(x), 2 * x)
+        assert len(recorder._ROOTS) <= max(4, len(before))
+
+        def long(x, k):
+            for _ in range(50):
+                x = np.sin(x) + k
+            return x
+
+        for k in range(4):
+            assert np.isfinite(fd.grad(long)(0.5, float(k)))
+            fd.grad(lambda x, k=k: long(x, k))(0.5)
+    finally:
+        recorder._ROOTS.update(before)
+
+
+def test_values_are_forced_once_and_reasons_are_told():
+    assert recorder.force(known(3.0)) == 3.0
+    with pytest.raises(NoValueError, match="a mapped argument"):
+        recorder.force(unknown("a mapped argument"))
+
+
+def test_a_tracer_says_what_it_stands_for():
+    seen = []
+    fd.grad(lambda x: (seen.append((x.shape, x.dtype, x.ndim, x.size, repr(x), isinstance(x, fd.Tracer))), np.sum(x))[1])(np.ones((2, 3), np.float32))
+    assert seen == [((2, 3), np.dtype(np.float32), 2, 6, "Tracer(f4[2,3])", True)]
+
+
+def test_a_tracer_is_not_hashable_as_arrays_are_not():
+    with pytest.raises(TypeError, match="unhashable"):
+        fd.grad(lambda x: {x: 1}[x])(1.0)
