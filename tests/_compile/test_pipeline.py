@@ -239,6 +239,7 @@ def test_host_steps_between_kernels():
     call = Executable(program).caller({}, fallback=lambda *args: "other")
     assert call(np.arange(7.0)) == "other"
     assert call(np.arange(6.0))[2].tolist() == [0, 1, 2, 3, 4, 5]
+    assert Executable(program).caller({0: np.arange(6.0)})()[2].tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_huge_programs_are_cut(monkeypatch):
