@@ -40,3 +40,40 @@ def test_trapezoid_of_few_samples(size):
     y = np.arange(1.0, 1.0 + size)
     assert fd.jit(np.trapezoid)(y) == np.trapezoid(y)
     np.testing.assert_array_equal(fd.grad(np.trapezoid)(y), np.full(size, 0.5 * (size == 2)))
+
+
+@pytest.mark.parametrize("ufunc", [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal])
+@pytest.mark.parametrize("code", ["i1", "u1", "u4", "i8", "u8"])
+def test_comparison_with_a_python_integer_that_does_not_fit(ufunc, code):
+    x = np.array([0, 1, 100]).astype(code)
+    for number in (-1, -(2**40), 0, 1, 100, 300, 2**62):
+        for f in (lambda a, n: ufunc(a, n), lambda a, n: ufunc(n, a)):
+            expected = f(x, number)
+            np.testing.assert_array_equal(fd.jit(f)(x, number), expected)
+            np.testing.assert_array_equal(fd.vmap(f, in_axes=(0, None))(x, number), expected)
+
+
+def test_dtype_of_means():
+    x = np.array([[1.75, 2.5], [-3.5, 7.0]])
+    for axis in (None, 0):
+        expected = np.mean(x, axis=axis, dtype=np.int64)
+        got = fd.jit(np.mean, static_argnames=("axis", "dtype"))(x, axis=axis, dtype=np.int64)
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)
+    with pytest.raises(fd.errors.UnsupportedArgumentError, match="dtype"):
+        fd.jit(lambda a: np.std(a, dtype=np.int64))(x)
+
+
+def test_slopes_of_unsigned_samples():
+    x = np.array([3, 1, 0, 4], np.uint8)
+    np.testing.assert_array_equal(fd.jit(np.gradient)(x), np.gradient(x))
+
+
+def test_order_in_memory_is_not_guessed():
+    x = np.arange(6.0).reshape(2, 3)
+    for f in (lambda a: a.T.reshape(-1, order="A"), lambda a: np.ravel(a.T, "K"), lambda a: a.flatten("A")):
+        with pytest.raises(fd.errors.UnsupportedArgumentError, match="order"):
+            fd.jit(f)(x)
+        np.testing.assert_array_equal(fd.jit(f)(x[:, :1]), x[:, 0])  # one axis: one order
+    for f in (lambda a: a.T.reshape(3, 2, order="F"), lambda a: np.ravel(a.T, "F"), lambda a: a.flatten("F")):
+        np.testing.assert_array_equal(fd.jit(f)(x), f(x))

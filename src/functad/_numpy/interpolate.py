@@ -122,6 +122,7 @@ def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """np.gradient."""
     f = np.asarray(f) if not hasattr(f, "atom") else f
+    f = f.astype(float) if f.dtype.kind in "iu" else f  # differences of unsigned ones would wrap
     axes = range(f.ndim) if axis is None else [normalize_axis_index(a, f.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
     spacings = list(varargs) if varargs else [1.0]
     if len(spacings) == 1:

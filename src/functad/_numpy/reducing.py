@@ -139,7 +139,8 @@ def mean_of(x: Any, axis: Any = None, keepdims: Any = False, where: Any = NO_VAL
     x = operand(x)
     wide = _inexact(x.type.dtype) if dtype is None else np.dtype(dtype)
     total = sum_of(x, axis, keepdims, where, wide)
-    return apply_ufunc(np.true_divide, total, count_of(x, axis, keepdims, where, _real_dtype(_inexact(wide))))
+    out = apply_ufunc(np.true_divide, total, count_of(x, axis, keepdims, where, _real_dtype(_inexact(wide))))
+    return out if dtype is None else cast(out, wide)
 
 
 @implements(np.mean, numeric=("a", "where"), structural=("axis",), method="mean")
@@ -154,6 +155,8 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, kee
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        refuse(name, "dtype", dtype, "give a floating-point one")
     x = operand(a)
     x = cast(x, _inexact(x.type.dtype) if dtype is None else dtype)
     centre = mean_of(x, axis, True, where) if not given(mean) else operand(mean)

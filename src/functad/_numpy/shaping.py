@@ -115,6 +115,8 @@ def reshaped(x: Any, shape: Any, order: str = "C") -> Any:
     wanted = _resolve(shape, x.type.size)
     if order not in ("C", "A", "K", "F"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if order in ("A", "K") and sum(n > 1 for n in x.type.shape) > 1:  # else there is but one order
+        refuse("reshape", "order", order, "how a traced value lies in memory is not known: give 'C' or 'F'")
     if order == "F":
         back = with_shape(transposed(x, range(x.type.ndim)[::-1]), wanted[::-1])
         return transposed(back, range(len(wanted))[::-1])

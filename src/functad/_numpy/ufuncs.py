@@ -47,6 +47,7 @@ _ON_BOOLEANS: dict[np.ufunc, Any] = {
     np.add: logic.logical_or, np.multiply: logic.logical_and, np.maximum: logic.logical_or, np.minimum: logic.logical_and,
     np.bitwise_and: logic.logical_and, np.bitwise_or: logic.logical_or, np.bitwise_xor: logic.logical_xor, np.invert: logic.logical_not,
 }  # fmt: skip
+_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 _TESTS = {np.isnan: False, np.isinf: False, np.isfinite: True}  # what they say of integers
 
 
@@ -59,6 +60,9 @@ def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
         return op(*[broadcast_to(as_bool(x), shape) for x in given])
     if ufunc in _TESTS and given[0].type.dtype.kind in "iub":
         return Literal(_TESTS[ufunc], array_type(shape, np.bool_))
+    if ufunc in _COMPARISONS and {x.type.dtype.kind for x in given} <= set("iu") and sum(x.type.weak for x in given) == 1:
+        x, y = [broadcast_to(x, shape) for x in given]
+        return _compared(ufunc, x, y, 1 if given[1].type.weak else 0)
     try:
         dtypes = _loop_dtypes(ufunc, given, dtype)
     except TypeError as error:
@@ -74,6 +78,17 @@ def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
     if ufunc in _KEEPS_WEAK and all(x.type.weak for x in given) and isinstance(out, Tracer):
         out = _weakened(out)
     return out
+
+
+def _compared(ufunc: np.ufunc, x: Any, y: Any, weak: int) -> Any:
+    """An integer array compared with a Python integer, which need not fit its dtype (NumPy, since 2.0)."""
+    op: Any = UFUNCS[ufunc]
+    number, dtype = (y, x.type.dtype) if weak else (x, y.type.dtype)
+    if dtype != np.uint64:
+        return op(cast(x, np.int64), cast(y, np.int64))
+    below = logic.less(number, Literal(0, number.type))
+    beyond = Literal(bool(ufunc(1, -1) if weak else ufunc(-1, 1)), below.type)
+    return logic.select(below, beyond, op(*[v if v.type.dtype == dtype else logic.convert(v, dtype=dtype) for v in (x, y)]))
 
 
 def _loop_dtypes(ufunc: np.ufunc, given: list[Any], dtype: Any) -> tuple[np.dtype[Any], ...]:
