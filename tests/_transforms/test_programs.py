@@ -160,3 +160,18 @@ def test_the_derivative_of_a_reciprocal_is_minus_its_square_to_the_last_bit(dtyp
                 found = fd.grad(f)(a)
             assert found.dtype == dtype
             assert found.tobytes() == expected.tobytes(), which
+
+
+def test_broadcasts_of_broadcasts_are_repeated_in_order():
+    """Both are kept for the backward half, and one is made from the other."""
+    broadcast = REGISTRY["broadcast"]
+
+    def function(x, y, s):
+        row = broadcast(s, shape=(3,), axes=())
+        block = broadcast(row, shape=(2, 3), axes=(1,))
+        return [MUL(x, block), MUL(y, row)]
+
+    halves = linearize(stage(function, [array_type((2, 3), "float64"), F8, array_type((), "float64")]), [True, True, False])
+    verify(halves.linear)
+    verify(pullback(halves))
+    assert [v.type.shape for v in halves.linear.inputs] == [(), (2, 3), (3,)]

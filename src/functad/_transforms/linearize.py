@@ -69,10 +69,11 @@ def _linearize(program: Program, active: tuple[bool, ...]) -> Linearized:
     rest = list(without_dead(Program((), rest, tangents)).equations)
     residuals = _residuals(rest, tangents, variables)
     producers = {v: e for e in known for v in e.outputs}
+    place = {e: i for i, e in enumerate(known)}
     moved: list[Equation] = []
     while grown := [r for r in residuals if _cheaper_to_repeat(producers.get(r))]:
         # a broadcast kept for the backward half would hold many copies of a small array: repeat it there instead
-        moved = [producers[r] for r in grown] + moved
+        moved = sorted([*moved, *[producers[r] for r in grown]], key=place.__getitem__)  # one may be made from another
         residuals = _residuals([*moved, *rest], tangents, variables | {v for e in moved for v in e.outputs})
     forward = without_dead(Program(pushed.inputs[:n], known, [*outputs, *residuals]))
     linear = Program([*residuals, *pushed.inputs[n:]], [*moved, *rest], tangents)
