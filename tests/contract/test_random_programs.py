@@ -74,7 +74,7 @@ def _binary(random, x, y):
 
 
 def _product(random, x, y):
-    if x.ndim and y.ndim and x.shape[-1] == y.shape[-2 if y.ndim > 1 else 0]:
+    if x.ndim and y.ndim and min(x.ndim, y.ndim) <= 2 and x.shape[-1] == y.shape[-2 if y.ndim > 1 else 0]:
         return (lambda x, y: x @ y), 2
     if x.ndim and y.ndim and x.shape[-1] == y.shape[-1]:
         return (lambda x, y: np.einsum("...i,...i->...", x, y) if x.shape == y.shape else np.inner(x, y)), 2
