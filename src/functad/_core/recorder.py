@@ -96,7 +96,22 @@ PLAIN.edges = _NoEdges()
 class Builder:
     """A recording under way.  `plain` ones collect primitive equations; the others walk the trie."""
 
-    __slots__ = ("arguments", "captured", "equations", "large", "node", "open", "parent", "plain", "ranges", "root", "scanned", "structural", "views")
+    __slots__ = (
+        "alive",
+        "arguments",
+        "captured",
+        "equations",
+        "large",
+        "node",
+        "open",
+        "parent",
+        "plain",
+        "ranges",
+        "root",
+        "scanned",
+        "structural",
+        "views",
+    )
 
     def __init__(self, parent: "Builder | None", root: Root | None) -> None:
         self.parent = parent
@@ -108,6 +123,7 @@ class Builder:
         self.captured: dict[tuple[Builder, Atom], Var] = {}  # outer builder and atom -> our input
         self.equations: list[Equation] = []
         self.ranges: list[tuple[Atom, int, int]] = []  # whole numbers that must fit a dtype: (atom, lowest, highest)
+        self.alive: dict[Atom, Any] = {}  # see _primitives.alive (plain builders only)
         self.structural: dict[Var, Equation] = {}  # variables with structural zeros, and what made them (plain builders only)
         self.large: list[tuple[np.ndarray[Any, Any], Any]] = []  # held by reference, with the fingerprint at capture
         self.views: set[Atom] = set()  # see `shares_memory`

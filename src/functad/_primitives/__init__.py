@@ -1,5 +1,6 @@
 """Every operation, declared once.  Importing this package fills the registry."""
 
+from functad._primitives import alive as alive
 from functad._primitives import cond as cond
 from functad._primitives import cumulative as cumulative
 from functad._primitives import decompositions as decompositions

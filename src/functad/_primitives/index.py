@@ -4,24 +4,19 @@
 take the leading axes of x.  `scatter_add` is its transpose: what meets in one place adds up, and where nothing arrives is a structural zero.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from functad._core.primitive import Call, Host, Missing, Primitive
-from functad._core.program import Equation, Literal
-from functad._core.recorder import CURRENT
-from functad._core.tracer import make
+from functad._core.program import Literal
 from functad._core.types import ArrayType, array_type
-from functad._primitives.cumulative import cumsum, recurrence
-from functad._primitives.kinds import spread, zeros_like
-from functad._primitives.linear import apply, mask, passes_on
-from functad._primitives.reduce import reduce_any
-from functad._primitives.shape import broadcast, concatenate, flip, pad, reshape, slice_, transpose
+from functad._primitives.kinds import spread
+from functad._primitives.linear import apply, mask
+from functad._primitives.shape import transpose
 from functad.errors import ShapeMismatchError
 
-__all__ = ["alive", "along_axis", "gather", "iota", "nonzero", "scatter_add", "vanishing"]
+__all__ = ["along_axis", "gather", "iota", "nonzero", "scatter_add"]
 
 INT = np.dtype(np.int64)
 
@@ -104,6 +99,8 @@ def _gather_batch(transform: Any, xs: Any, mapped: Any, size: int) -> Any:
 
 def _gather_inward(op: Any, inputs: Any, p: Any) -> Any:
     """A factor cannot be spread over what was read (two of them may meet one element), so the zeros are read as well."""
+    from functad._primitives.alive import alive
+
     x, *indices = inputs
     return mask(gather(alive(x), *indices), op(gather(x, *indices), p))
 
@@ -187,144 +184,6 @@ scatter_add: Primitive = Primitive(
     inward=_scatter_inward,
     note="adds updates into zeros of `shape` at [i1, ..., ik]; duplicates add up",
 )
-
-
-# ---- which elements are no structural zeros
-
-
-def alive(t: Any) -> Any:
-    """Booleans of the shape of a tangent or cotangent: False where it has a structural zero (Note [structural zeros] in linear)."""
-    shape = t.type.shape
-    if isinstance(t, Literal):
-        return Literal(not t.is_zero(), array_type(shape, np.bool_))
-    builder = CURRENT.get()
-    assert builder is not None
-    made = builder.structural.get(t.atom)
-    if made is None:
-        return Literal(True, array_type(shape, np.bool_))
-    inputs = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
-    return _ALIVE.get(made.op.name, _alive_of_first)(made, inputs)
-
-
-def _alive_of_first(made: Equation, inputs: Sequence[Any]) -> Any:
-    """Elementwise on its first input: neg, convert, a product with a literal."""
-    return alive(inputs[0])
-
-
-def _alive_select(made: Equation, inputs: Sequence[Any]) -> Any:
-    from functad._primitives.logic import select
-
-    return select(inputs[0], alive(inputs[1]), alive(inputs[2]))
-
-
-def _alive_add(made: Equation, inputs: Sequence[Any]) -> Any:
-    from functad._primitives.logic import logical_or
-
-    return logical_or(alive(inputs[0]), alive(inputs[1]))
-
-
-def _alive_scatter(made: Equation, inputs: Sequence[Any]) -> Any:
-    from functad._primitives.logic import convert, not_equal
-
-    counts = scatter_add(convert(alive(inputs[0]), dtype=INT), *inputs[1:], **made.params)
-    return not_equal(counts, zeros_like(counts))
-
-
-def _alive_sum(made: Equation, inputs: Sequence[Any]) -> Any:
-    return reduce_any(alive(inputs[0]), **made.params)
-
-
-def _alive_join(made: Equation, inputs: Sequence[Any]) -> Any:
-    return concatenate(*map(alive, inputs), **made.params)
-
-
-def _alive_running(made: Equation, inputs: Sequence[Any]) -> Any:
-    """Of `cumsum`, and of `recurrence` in its second operand."""
-    from functad._primitives.logic import convert, not_equal
-
-    counts = cumsum(convert(alive(inputs[-1]), dtype=INT), **made.params)
-    return not_equal(counts, zeros_like(counts))
-
-
-def _alive_moved(op: Primitive) -> Any:
-    return lambda made, inputs: op(alive(inputs[0]), *inputs[1:], **made.params)
-
-
-_ALIVE = {
-    "select": _alive_select,
-    "add": _alive_add,
-    "scatter_add": _alive_scatter,
-    "reduce_sum": _alive_sum,
-    "concatenate": _alive_join,
-    "cumsum": _alive_running,
-    "recurrence": _alive_running,
-    **{op.name: _alive_moved(op) for op in (broadcast, reshape, transpose, flip, slice_, pad, gather)},
-}
-
-
-# ---- operations that mix elements, so that a factor of an element cannot be moved inside
-
-
-def _mixing_inward(primitive: Primitive) -> Any:
-    """Multiply outside, where anything alive arrives."""
-
-    def inward(op: Any, inputs: Any, p: Any, **params: Any) -> Any:
-        builder = CURRENT.get()
-        assert builder is not None
-        out = primitive(*inputs, **params)
-        return mask(alive(out), op(out, p))
-
-    return inward
-
-
-def _broadcast_inward(op: Any, inputs: Any, p: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-    """The zeros of a broadcast select: broadcast its parts instead, which costs nothing."""
-    from functad._primitives.logic import select
-
-    builder = CURRENT.get()
-    assert builder is not None
-    made = builder.structural[inputs[0].atom]
-    if made.op is not select:
-        return _mixing_inward(broadcast)(op, inputs, p, shape=shape, axes=axes)
-    condition, *branches = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
-
-    def grown(x: Any) -> Any:
-        return Literal(x.value, array_type(shape, x.type.dtype)) if isinstance(x, Literal) else broadcast(x, shape=shape, axes=axes)
-
-    return select(grown(condition), *[apply(op, grown(x), p) for x in branches])
-
-
-cumsum.structural, cumsum.inward = passes_on, _mixing_inward(cumsum)
-broadcast.structural, broadcast.inward = passes_on, _broadcast_inward
-recurrence.structural, recurrence.inward = lambda equation, known: equation.inputs[1] in known, _mixing_inward(recurrence)
-
-
-def _can_vanish(made: Equation, known: Mapping[Any, Equation]) -> bool:
-    """Whether every element may be a structural zero: what a pad or an index leaves out never is all."""
-    return made.op.name == "select" or any(_can_vanish(known[a], known) for a in made.inputs if a in known)
-
-
-def vanishing(results: Sequence[Any], given: Sequence[Any]) -> Sequence[Any]:
-    """Results of inner programs, which are linear in `given`: structural zeros where all that goes in are some.
-
-    An inner program forgets the structural zeros of what it is given.
-    """
-    from functad._primitives.logic import logical_or
-
-    builder = CURRENT.get()
-    assert builder is not None
-    known = builder.structural
-    holds: Any = None
-    for t in given:
-        if t is None or (isinstance(t, Literal) and t.is_zero()):
-            continue
-        if isinstance(t, Literal) or t.atom not in known or not _can_vanish(known[t.atom], known):
-            return results
-        one = reduce_any(alive(t), axes=tuple(range(t.type.ndim)))
-        holds = one if holds is None else logical_or(holds, one)
-    if holds is None:
-        return results
-    return [r if r is None or isinstance(r, Literal) else mask(broadcast(holds, shape=r.type.shape, axes=()), r) for r in results]
 
 
 def along_axis(x: Any, index: Any, axis: int) -> Any:

@@ -4,17 +4,21 @@ Note [structural zeros].  The zero that `where`, `clip`, `maximum`, a mask or an
 never meets a partial, which may be infinite or NaN there.  Every rule therefore multiplies through `scale`, which moves the operation that made
 the zeros outward past the multiplication: `select(c, t, 0) * p` becomes `select(c, t * p, 0)`, `pad(t) * p` becomes `pad(t * p[...])`,
 `scatter_add(t, i) * p` becomes `scatter_add(t * p[i], i)`.  A sum has structural zeros where all its terms have them, so the
-multiplication is distributed over the terms, unless the terms cover every element between them.
+multiplication is distributed over the terms, unless the terms cover every element between them.  Where many equations made the zeros,
+moving inside each would multiply work at every step of a loop: there the product is taken once and selected where `alive` says.
 
 Which variables have structural zeros is known when they are bound: each primitive's `structural` hook says it from its inputs, and the plain
 builder keeps the equation that made them.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from functad._core.program import Equation, Literal, Var
 from functad._core.recorder import CURRENT
 from functad._core.tracer import make
+
+MOST_MOVED = 12  # equations that a multiplication is moved inside of: three slices side by side, say
 
 __all__ = ["apply", "has_zeros", "mask", "over", "passes_on", "scale", "structural_sum"]
 
@@ -50,9 +54,23 @@ def apply(op: Any, t: Any, p: Any) -> Any:
     made = builder.structural.get(t.atom)
     if made is None:
         return op(t, p)
-    inputs = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
-    assert made.op.inward is not None, made.op
-    return made.op.inward(op, inputs, p, **made.params)
+    if _is_small(t.atom, builder.structural):
+        inputs = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
+        assert made.op.inward is not None, made.op
+        return made.op.inward(op, inputs, p, **made.params)
+    from functad._primitives.alive import alive
+
+    holds = alive(t)
+    return op(t, p) if isinstance(holds, Literal) and holds.value else mask(holds, op(t, p))
+
+
+def _is_small(atom: Any, known: Mapping[Any, Equation]) -> bool:
+    """Whether few equations made the zeros, each counted as often as it is reached."""
+    count, stack = 0, [atom]
+    while stack and count <= MOST_MOVED:
+        count += 1
+        stack += [a for a in known[stack.pop()].inputs if a in known]
+    return count <= MOST_MOVED
 
 
 def has_zeros(t: Any) -> bool:

@@ -81,7 +81,6 @@ reduce_sum: Primitive = _reduction(
 )  # fmt: skip
 
 
-
 def _sum_has_zeros(equation: Any, known: Any) -> bool:
     """Structural zeros remain in a sum, unless they are a pad's and all padded axes are summed."""
     made = known.get(equation.inputs[0])

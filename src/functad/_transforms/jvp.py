@@ -6,7 +6,7 @@ from typing import Any
 from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
 from functad._core.recorder import bind, stage
-from functad._primitives.index import vanishing
+from functad._primitives.alive import vanishing
 from functad._primitives.kinds import zeros_like
 from functad._transforms.forms import recognised
 
