@@ -77,3 +77,22 @@ def test_order_in_memory_is_not_guessed():
         np.testing.assert_array_equal(fd.jit(f)(x[:, :1]), x[:, 0])  # one axis: one order
     for f in (lambda a: a.T.reshape(3, 2, order="F"), lambda a: np.ravel(a.T, "F"), lambda a: a.flatten("F")):
         np.testing.assert_array_equal(fd.jit(f)(x), f(x))
+
+
+X = np.array([1.0, 2.5, 4.0], single)
+NUMBERS = [2, 2.0, True, np.float64(2), np.float32(2), np.int8(2), np.array(2), np.array(2.0, single)]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, v: np.array([x[0], v]), lambda x, v: np.multiply.outer(x, v), lambda x, v: np.add.outer(v, x), lambda x, v: np.gradient(x, v),
+        lambda x, v: np.quantile(x, v / 4), lambda x, v: np.percentile(x, [v, 2 * v]), lambda x, v: np.var(x, ddof=v),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_kind_of_a_number_decides_the_dtype(function, number):
+    expected = function(X, number)
+    got = fd.jit(lambda x: function(x, number))(X)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-6)

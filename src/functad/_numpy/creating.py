@@ -9,7 +9,7 @@ from functad._core.program import Literal
 from functad._core.types import array_type
 from functad._numpy import promote
 from functad._numpy.dispatch import DOORS, NO_VALUE, default_only, implements, refuse
-from functad._numpy.promote import as_bool, broadcast_shapes, broadcast_to, cast, operand, result_dtype
+from functad._numpy.promote import as_array, as_bool, broadcast_shapes, broadcast_to, cast, operand, result_dtype
 from functad._numpy.reducing import given, no_out
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import elementwise as e
@@ -223,12 +223,7 @@ def as_type(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok
     x, dtype = operand(x), known_dtype(dtype)
     if not np.can_cast(x.type.dtype, dtype, casting):  # type: ignore[arg-type]  # a string of the user's
         raise TypeError(f"Cannot cast array data from {x.type.dtype!r} to {dtype!r} according to the rule {casting!r}")
-    return strong(cast(x, dtype))
-
-
-def strong(x: Any) -> Any:
-    """x as an array of its dtype, no longer a weak Python scalar."""
-    return logic.convert(x, dtype=x.type.dtype) if x.type.weak else x
+    return as_array(cast(x, dtype))
 
 
 if hasattr(np, "astype"):

@@ -132,6 +132,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     out = [_slope(f, h, a, edge_order) for a, h in zip(axes, spacings, strict=True)]
+    out = [slope.astype(f.dtype) for slope in out]
     return out[0] if len(out) == 1 else tuple(out)
 
 

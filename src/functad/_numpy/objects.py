@@ -13,7 +13,7 @@ from functad._core.recorder import CONVERT, CURRENT, Door, record
 from functad._core.tracer import Tracer
 from functad._core.types import SCALAR_TYPES
 from functad._core.values import Cell
-from functad._numpy.promote import cast, operand, result_dtype, with_shape
+from functad._numpy.promote import cast, operand, with_shape
 from functad._numpy.shaping import expanded, joined, part
 from functad.errors import ConversionError, UnsupportedArgumentError
 
@@ -56,7 +56,7 @@ def object_array(x: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray[A
 
 def _stack(shape: tuple[int, ...], given: Sequence[Any]) -> Any:
     xs = [operand(x) for x in given]
-    common = result_dtype(*xs)
+    common = np.result_type(*[x.type.dtype for x in xs])  # np.array takes Python's numbers for what they are
     return with_shape(joined([expanded(cast(x, common), 0) for x in xs], 0), shape)
 
 
@@ -84,7 +84,7 @@ def _source(first: Any, elements: Sequence[Any]) -> Tracer | None:
 
 def stack_objects(array: np.ndarray[Any, Any]) -> Any:
     """An object array of tracers and numbers as one traced array; without tracers, as a plain array of numbers."""
-    elements = list(array.reshape(-1))
+    elements = [x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in array.reshape(-1)]
     if not any(type(x) is Tracer for x in elements):
         plain = np.array(array.tolist())
         if plain.dtype == object or plain.dtype.kind in "SU":

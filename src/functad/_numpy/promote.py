@@ -17,7 +17,7 @@ from functad._primitives.logic import convert
 from functad._primitives.shape import broadcast, concatenate, reshape
 from functad.errors import ShapeMismatchError
 
-__all__ = ["as_bool", "broadcast_shapes", "broadcast_to", "cast", "operand", "promote", "result_dtype", "stacked", "weak_kind"]
+__all__ = ["as_array", "as_bool", "broadcast_shapes", "broadcast_to", "cast", "operand", "promote", "result_dtype", "stacked", "weak_kind"]
 
 
 def operand(x: Any) -> Tracer | Literal:
@@ -73,6 +73,14 @@ def cast(x: Any, dtype: Any) -> Tracer | Literal:
         info = np.iinfo(dtype)  # NumPy refuses a Python integer that does not fit
         x.builder.ranges.append((x.atom, int(info.min), int(info.max)))
     return convert(x, dtype=dtype)  # type: ignore[no-any-return]  # a primitive returns tracers
+
+
+def as_array(x: Any) -> Any:
+    """x as an array of its dtype, no longer a weak Python scalar."""
+    x = operand(x)
+    if not x.type.weak:
+        return x
+    return Literal(x.value, array_type((), x.type.dtype)) if isinstance(x, Literal) else convert(x, dtype=x.type.dtype)
 
 
 def as_bool(x: Any) -> Tracer | Literal:

@@ -175,7 +175,7 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, kee
 _SPREAD = ("a", "where", "mean")
 
 
-@implements(np.var, numeric=_SPREAD, structural=("axis",), method="var")
+@implements(np.var, numeric=_SPREAD, structural=("axis", "ddof", "correction"), method="var")
 def var(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE,
     mean: Any = NO_VALUE, correction: Any = NO_VALUE,
@@ -183,7 +183,7 @@ def var(
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-@implements(np.std, numeric=_SPREAD, structural=("axis",), method="std")
+@implements(np.std, numeric=_SPREAD, structural=("axis", "ddof", "correction"), method="std")
 def std(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE,
     mean: Any = NO_VALUE, correction: Any = NO_VALUE,

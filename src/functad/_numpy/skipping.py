@@ -73,12 +73,12 @@ def _spread(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepd
     return logic.select(broadcast_to(enough, out.type.shape), out, Literal(np.nan, out.type))
 
 
-@implements(np.nanvar, numeric=("a", "where"), structural=("axis",))
+@implements(np.nanvar, numeric=("a", "where"), structural=("axis", "ddof"))
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
     return _spread("nanvar", a, axis, dtype, out, ddof, keepdims, where)
 
 
-@implements(np.nanstd, numeric=("a", "where"), structural=("axis",))
+@implements(np.nanstd, numeric=("a", "where"), structural=("axis", "ddof"))
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
     return e.root(_spread("nanstd", a, axis, dtype, out, ddof, keepdims, where))
 

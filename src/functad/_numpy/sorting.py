@@ -105,7 +105,8 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepd
     if weights is not None:
         refuse(name, "weights", "...")
     x = operand(a)
-    ranked, _, kept = _lanes(cast(x, x.type.dtype if x.type.dtype.kind == "f" else np.float64), axis)
+    dtype = np.float64 if x.type.dtype.kind == "b" else getattr(np, name)(np.zeros(1, x.type.dtype), q).dtype  # q takes part in promotion
+    ranked, _, kept = _lanes(cast(x, dtype), axis)
     n = ranked.type.shape[-1]
     fractions = np.asarray(q, dtype=np.float64) / (100 if name == "percentile" else 1)
     if not ((fractions >= 0) & (fractions <= 1)).all():

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from functad._core.recorder import Door
 from functad._numpy import reducing
 from functad._numpy.dispatch import DOORS, NO_VALUE, record_call, refuse
-from functad._numpy.promote import operand, with_shape
+from functad._numpy.promote import as_array, operand, with_shape
 from functad._numpy.shaping import joined, part
 from functad._numpy.ufuncs import UFUNCS, apply_ufunc
 from functad._primitives import cumulative
@@ -76,7 +76,7 @@ def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
     def implementation(A: Any, B: Any) -> Any:  # NumPy's names
-        x, y = operand(A), operand(B)
+        x, y = as_array(A), as_array(B)  # NumPy makes arrays of Python's numbers here
         return apply_ufunc(ufunc, with_shape(x, (*x.type.shape, *[1] * y.type.ndim)), y)
 
     return implementation
