@@ -138,6 +138,24 @@ def test_mixed_modes_and_mapping(name, mode):
     np.testing.assert_allclose(fd.grad(lambda v: np.sum(fd.vmap(function)(v)))(rows), np.stack([_expected(base, x, selected, 1)] * 2), rtol=1e-13)
 
 
+CASTS = {
+    "cast, then a slice": lambda x: np.sqrt(x).astype(np.float32)[1:2],
+    "a slice, then a cast": lambda x: np.sqrt(x)[1:2].astype(np.float32),
+    "cast to and fro": lambda x: np.sqrt(x.astype(np.float32)).astype(np.float64).astype(np.float32)[1:2],
+    "cast of where": lambda x: np.where(x > 3, np.sqrt(x), 0.0).astype(np.float32),
+    "cast and scaled": lambda x: (np.sqrt(x) * 2.0).astype(np.float32)[1:2] * 0.5,
+    "complex": lambda x: (np.sqrt(x) + 0j)[1:2].real,
+}
+
+
+@pytest.mark.parametrize("name", CASTS)
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_casts_do_not_turn_them_into_numbers(name, mode):
+    for order in (1, 2, 3):
+        found = _derivative(CASTS[name], order, mode)(X)
+        np.testing.assert_allclose(found, _expected(mpmath.sqrt, X, SECOND, order), rtol=1e-6, atol=1e-9, err_msg=f"order {order}")
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_scalar_that_is_not_taken(order):
     f = lambda x: np.where(x == 0, 1.0, np.sin(x) / x)

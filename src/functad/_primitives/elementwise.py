@@ -51,6 +51,11 @@ sub: Primitive = elementwise(
 )  # fmt: skip
 
 
+def _retyped(literal: Any, p: Any) -> Literal:
+    """The literal in the dtype of p."""
+    return Literal(literal.value, literal.type.with_dtype(p.type.dtype))
+
+
 def _by_literal(equation: Any, known: Any) -> bool:
     """A product has the structural zeros of its first factor only while the other is a literal: everything else went through `scale`."""
     return equation.inputs[0] in known and isinstance(equation.inputs[1], Literal)
@@ -59,7 +64,7 @@ def _by_literal(equation: Any, known: Any) -> bool:
 mul: Primitive = elementwise(
     "mul", np.multiply, [lambda t, out, x, y: scale(t, y), lambda t, out, x, y: scale(t, x)], _arithmetic("*", "&", "multiply"),
     transpose=lambda ct, x, y: [scale(ct, y) if x is None else None, scale(ct, x) if y is None else None],
-    structural=_by_literal, inward=lambda op, inputs, p: mul(apply(op, inputs[0], p), inputs[1]), domain=[(-3, 3), (-3, 3)], kinds="fci",
+    structural=_by_literal, inward=lambda op, inputs, p: mul(apply(op, inputs[0], p), _retyped(inputs[1], p)), domain=[(-3, 3), (-3, 3)], kinds="fci",
 )  # fmt: skip
 reciprocal: Primitive = elementwise(
     "reciprocal", np.reciprocal, [lambda t, out, x: scale(t, neg(mul(out, out)))],

@@ -17,6 +17,7 @@ from typing import Any
 from functad._core.program import Equation, Literal, Var
 from functad._core.recorder import CURRENT
 from functad._core.tracer import make
+from functad._core.types import array_type
 
 MOST_MOVED = 12  # equations that a multiplication is moved inside of: three slices side by side, say
 
@@ -47,8 +48,8 @@ def mask(condition: Any, t: Any) -> Any:
 
 def apply(op: Any, t: Any, p: Any) -> Any:
     """op(t, p) for an op that is linear in t, moved inside whatever gave t structural zeros."""
-    if isinstance(t, Literal):
-        return t if t.is_zero() else op(t, p)
+    if isinstance(t, Literal):  # a zero takes the result's dtype: `op` may cast
+        return Literal(t.value, array_type(t.type.shape, p.type.dtype)) if t.is_zero() else op(t, p)
     builder = CURRENT.get()
     assert builder is not None
     made = builder.structural.get(t.atom)

@@ -121,13 +121,8 @@ convert: Primitive = elementwise(
 
 
 def _convert_inward(op: Any, t: Any, p: Any, dtype: Any) -> Any:
-    """Multiply in the wider dtype: convert the inside of t first."""
-    source = t.type.dtype
-    wide = np.result_type(source, dtype)
-    inner = t if source == wide else convert(t, dtype=wide)
-    factor = p if p.type.dtype == wide else convert(p, dtype=wide)
-    out = apply(op, inner, factor)
-    return out if wide == dtype else convert(out, dtype=dtype)
+    """Cast and multiply where the elements of t are numbers."""
+    return apply(lambda u, q: op(u if u.type.dtype == dtype else convert(u, dtype=dtype), q), t, p)
 
 
 convert.transpose = lambda transform, cts, xs, types, dtype: [convert(cts[0], dtype=types[0].dtype)]
