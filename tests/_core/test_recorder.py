@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import functad as fd
-from functad._core import recorder
+from functad._core import recorder, trie
 from functad._core.primitive import REGISTRY
 from functad._core.program import Literal
 from functad._core.recorder import CURRENT, bind, inline, stage
@@ -70,14 +70,14 @@ def test_tracing_again_walks_the_trie_and_expands_nothing(monkeypatch):
 
 
 def test_roots_and_nodes_are_bounded(monkeypatch):
-    monkeypatch.setattr(recorder, "MAX_ROOTS", 4)
-    monkeypatch.setattr(recorder, "MAX_NODES", 20)
-    before = dict(recorder._ROOTS)
+    monkeypatch.setattr(trie, "MAX_ROOTS", 4)
+    monkeypatch.setattr(trie, "MAX_NODES", 20)
+    before = dict(trie.ROOTS)
     try:
         for n in range(1, 12):
             x = np.ones((n, 1, 1))
             np.testing.assert_array_equal(fd.grad(lambda x: np.sum(x**2))(x), 2 * x)
-        assert len(recorder._ROOTS) <= max(4, len(before))
+        assert len(trie.ROOTS) <= max(4, len(before))
 
         def long(x, k):
             for _ in range(50):
@@ -88,7 +88,7 @@ def test_roots_and_nodes_are_bounded(monkeypatch):
             assert np.isfinite(fd.grad(long)(0.5, float(k)))
             fd.grad(lambda x, k=k: long(x, k))(0.5)
     finally:
-        recorder._ROOTS.update(before)
+        trie.ROOTS.update(before)
 
 
 def test_values_are_forced_once_and_reasons_are_told():

@@ -23,7 +23,18 @@ from functad.errors import FunctadError, UnsupportedArgumentError
 if TYPE_CHECKING:
     from functad._compile.pipeline import Executable
 
-__all__ = ["Traced", "as_scalar_or_array", "executable", "flatten_call", "leaf_type", "paired_structure", "run_program", "trace_call", "unflatten_call"]
+__all__ = [
+    "Traced",
+    "as_scalar_or_array",
+    "executable",
+    "flatten_call",
+    "leaf_type",
+    "paired_structure",
+    "run_program",
+    "trace_call",
+    "unflatten_call",
+    "unflatten_output",
+]
 
 Structure = Hashable  # the number of leaves of a plain positional call, or a TreeDef
 

@@ -18,6 +18,7 @@ from functad._api.call import (
     unflatten_output,
 )
 from functad._api.derivatives import Grad, float_leaf
+from functad._api.matching import matching, matching_tangents
 from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, unary
 from functad._core.tracer import Tracer
@@ -27,39 +28,9 @@ from functad._transforms import derivative
 from functad._transforms.jvp import jvp as jvp_program
 from functad._transforms.linearize import Linearized
 from functad._transforms.linearize import linearize as linearize_program
-from functad.errors import MissingRuleError, ShapeMismatchError, TreeMismatchError, UnsupportedArgumentError
+from functad.errors import MissingRuleError, TreeMismatchError, UnsupportedArgumentError
 
 __all__ = ["hvp", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]
-
-
-def _matching(given: Any, structure: Any, types: Sequence[ArrayType], what: str, of: str) -> list[Any]:
-    """Leaves of `given`, checked against the structure and types that they must have."""
-    leaves, found = tree.flatten(given)
-    if structure is None:
-        if not found.is_leaf():
-            raise TreeMismatchError(f"the {what} must be one number or array, as the {of} is, got {found}")
-    elif found != structure:
-        raise TreeMismatchError(f"the {what} has the structure {found}, the {of} has {structure}")
-    out = []
-    for i, (x, kind) in enumerate(zip(leaves, types, strict=True)):
-        value, got = leaf_type(x)
-        where = what if len(types) == 1 else f"{what} leaf {i}"
-        if got is None:
-            raise TreeMismatchError(f"the {where} is a {type(x).__name__}, not a number or array")
-        if got.shape != kind.shape:
-            raise ShapeMismatchError(f"the {where} has shape {got.shape}, the {of} has shape {kind.shape}: they must be equal")
-        if got.dtype != kind.dtype and not got.weak and not np.can_cast(got.dtype, kind.dtype, "same_kind"):
-            raise ShapeMismatchError(f"the {where} has dtype {got.dtype}, which does not fit the {of}'s {kind.dtype}")
-        out.append(_as_type(value, got, kind))
-    return out
-
-
-def _as_type(value: Any, got: ArrayType, kind: ArrayType) -> Any:
-    if got.dtype == kind.dtype:
-        return value
-    if type(value) is Tracer:
-        return value.astype(kind.dtype)  # type: ignore[attr-defined]  # installed by _numpy
-    return np.asarray(value, kind.dtype)[()] if kind.shape == () else np.asarray(value, kind.dtype)
 
 
 def _trees(primals: Sequence[Any], name: str) -> tuple[list[Any], list[Any], list[int]]:
@@ -134,7 +105,7 @@ class Pullback:
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """Cotangents of the arguments, a tuple with one entry for each."""
-        cts = _matching(cotangent, self._structure, self._types, "cotangent", "output")
+        cts = matching(cotangent, self._structure, self._types, "cotangent", "output")
         active = [ct for ct, on in zip(cts, self._halves.out_active, strict=True) if on]
         program, operands = derivative.pullback(self._halves), [*self._residuals, *active]
         if any(type(x) is Tracer for x in operands):
@@ -260,7 +231,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     def pushforward(*tangents: Any) -> Any:
         """The tangent of the output."""
-        ts = _tangents(tangents, structures, wanted)
+        ts = matching_tangents(tangents, structures, wanted)
         found = iter(run_program(halves.linear, [*residuals, *ts]))
         full = [next(found) if on else _zeros(kind) for on, kind in zip(halves.out_active, types, strict=True)]
         return _output(traced, full)
@@ -273,17 +244,6 @@ def _zeros(kind: ArrayType) -> Any:
     """The zero tangent of an output that does not depend on the arguments."""
     dtype = kind.dtype if kind.is_inexact else np.dtype(np.float64)
     return np.zeros(kind.shape, dtype)[()]
-
-
-def _tangents(tangents: Sequence[Any], structures: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-    if len(tangents) != len(structures):
-        raise TreeMismatchError(f"got {len(tangents)} tangents for {len(structures)} primals")
-    out: list[Any] = []
-    for i, (t, structure) in enumerate(zip(tangents, structures, strict=True)):
-        count = 1 if structure is None else structure.num_leaves
-        name = "tangent" if len(structures) == 1 else f"tangent {i}"
-        out += _matching(t, structure, types[len(out) : len(out) + count], name, "primal")
-    return out
 
 
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
@@ -330,7 +290,7 @@ def _pushed(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[
         raise TreeMismatchError(f"{name} takes its primals and tangents as tuples or lists: {name}(f, (x,), (t,))")
     leaves, structures, counts = _trees(primals, name)
     traced = trace_call(_call_with(fun, structures, counts), leaves, len(leaves))
-    ts = _tangents(tangents, structures, [leaf_type(x)[1] for x in leaves])
+    ts = matching_tangents(tangents, structures, [leaf_type(x)[1] for x in leaves])
     count = len(traced.program.outputs)
     if has_aux:
         count = paired_structure(traced, name).num_leaves
@@ -388,7 +348,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
 
     def transposed(cotangent: Any) -> tuple[Any, ...]:
         """Cotangents of the arguments."""
-        cts = _matching(cotangent, traced.out_structure, traced.program.output_types, "cotangent", "output")
+        cts = matching(cotangent, traced.out_structure, traced.program.output_types, "cotangent", "output")
         return _rebuild(structures, counts, run_program(program, [*traced.captured, *cts]), leaves)
 
     return transposed

@@ -60,15 +60,11 @@ class Simplifier:
         """An operation of one output on these atoms, simplified."""
         return self.record(op, inputs, params, None)[0]
 
-    def record(
-        self, op: Primitive, inputs: tuple[Atom, ...], params: Mapping[str, Any], outputs: Sequence[Var] | None
-    ) -> tuple[Atom, ...]:
+    def record(self, op: Primitive, inputs: tuple[Atom, ...], params: Mapping[str, Any], outputs: Sequence[Var] | None) -> tuple[Atom, ...]:
         """The atoms that `op(*inputs)` equals; a new equation only where there is none for it."""
         if op.identity:
             return inputs[:1]
         if isinstance(op.kernel, Call):
-            if op.kernel.kind == "call":
-                return self._inlined(params, inputs)
             params = _simplified_params(params)
         if not op.multiple and (op.name in RULES or isinstance(op.kernel, Expression)):
             kind = outputs[0].type if outputs is not None else op.infer(*[a.type for a in inputs], **params)[0]
@@ -99,16 +95,6 @@ class Simplifier:
             self.producer[v] = e
         self.seen[key] = e.outputs
         return e.outputs
-
-    def _inlined(self, params: Mapping[str, Any], inputs: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        """A recorded call of a program, spelt out."""
-        program = next(p for p in params.values() if isinstance(p, Program))
-        atoms: dict[Any, Atom] = dict(zip(program.inputs, inputs, strict=True))
-        for e in program.equations:
-            atoms.update(
-                zip(e.outputs, self.record(e.op, tuple([atoms.get(a, a) for a in e.inputs]), e.params, None), strict=True)
-            )
-        return tuple([atoms.get(a, a) for a in program.outputs])
 
 
 def _simplified_params(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,9 +5,6 @@ recorder's state is a node; one dictionary lookup on (door, atoms of the traced 
 node, whose equations and output types are already there.  Only the first walk along an edge runs the door's implementation, in a plain builder
 that collects primitive equations; inference, broadcasts, casts and every transform of the final program therefore run once per node, however
 often the user's function runs.  Scalars and arrays that are not traced become inputs of the program, keyed by type, never by value.
-
-The roots (one per tuple of input types) and their nodes live in `_ROOTS`, bounded in number of roots and of nodes: past the bound a root
-forgets all but the path just walked, and recorders under way keep theirs.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -21,14 +18,12 @@ from functad._core.held import capture, check_unwritten
 from functad._core.primitive import Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
 from functad._core.tracer import Tracer, make
+from functad._core.trie import Node, Root, root_of
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, computed, force, known
 from functad.errors import EscapedTracerError
 
 __all__ = ["CURRENT", "Builder", "Door", "answer", "bind", "inline", "lift", "record", "shares_memory", "stage", "trace"]
-
-MAX_ROOTS = 1_000
-MAX_NODES = 20_000  # nodes and equations of one root, and ten times that in all: each takes some 3 KB with what is derived from it
 
 CURRENT: ContextVar["Builder | None"] = ContextVar("functad builder", default=None)
 
@@ -40,49 +35,6 @@ class Door:
     name: str
     implementation: Callable[..., Any]
     view: bool = False  # whether NumPy's result shares memory with the operand
-
-
-class Node:
-    """A state of the recorder: what the last edge added, and where edges lead from here."""
-
-    __slots__ = ("container", "edge", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs", "ranges", "view")
-
-    def __init__(self, parent: "Node | None", edge: Hashable = None) -> None:
-        self.parent = parent
-        self.edge = edge  # the key that leads here from the parent
-        self.edges: dict[Hashable, Node] = {}
-        self.equations: tuple[Equation, ...] = ()
-        self.operands: tuple[Atom, ...] = ()
-        self.fresh: tuple[int, ...] = ()  # positions of the operands that are new inputs of the program
-        self.outputs: Any = None  # an atom, or a tuple of atoms
-        self.container: Callable[..., Any] | None = None  # makes a tuple of outputs what NumPy returns (a named tuple, a list)
-        self.guard: tuple[Atom, Any] | None = None  # this edge is an answer given to the user's `if`
-        self.programs: dict[Hashable, Program] = {}
-        self.view = False
-        self.ranges: tuple[tuple[int, int, int], ...] = ()  # (operand, lowest, highest) of literals that are cast to a narrow integer dtype
-
-    def evaluate(self, values: Sequence[Any]) -> Any:
-        """Run this step alone, on the values of its operands."""
-        from functad._core.interpret import evaluate_equations
-
-        found = evaluate_equations(self.equations, self.operands, values)
-        atoms = self.outputs if type(self.outputs) is tuple else (self.outputs,)
-        outputs = tuple(a.array() if isinstance(a, Literal) else found[a] for a in atoms)
-        return outputs if type(self.outputs) is tuple else outputs[0]
-
-
-class Root(Node):
-    """The state before the first operation: the inputs."""
-
-    __slots__ = ("count", "inputs")
-
-    def __init__(self, types: Sequence[ArrayType]) -> None:
-        super().__init__(None)
-        self.inputs = tuple(Var(t) for t in types)
-        self.count = 0
-
-
-_ROOTS: dict[tuple[ArrayType, ...], Root] = {}
 
 
 class _NoEdges(dict[Hashable, Node]):
@@ -399,12 +351,7 @@ def trace(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], ce
     The program's inputs are the captured (outer tracers, arrays, scalars, in order of use) and then one for each type.  `function` gives a
     sequence of tracers, scalars and arrays.
     """
-    key = tuple(types)
-    root = _ROOTS.get(key)
-    if root is None:
-        if len(_ROOTS) >= MAX_ROOTS:
-            _ROOTS.pop(next(iter(_ROOTS)), None)
-        root = _ROOTS.setdefault(key, Root(key))
+    root = root_of(types)
     builder = Builder(CURRENT.get(), root)
     token = CURRENT.set(builder)
     try:
@@ -420,41 +367,4 @@ def trace(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], ce
         CURRENT.reset(token)
         builder.open = False
     outputs = tuple(atoms)
-    node = builder.node
-    program = node.programs.get(outputs)
-    if program is None:
-        program = node.programs.setdefault(outputs, _assemble(root, node, outputs))
-        root.count += len(program.equations)
-        if root.count > MAX_NODES:
-            _forget(root, node)
-    return program, builder.arguments, builder
-
-
-def _forget(root: Root, node: Node) -> None:
-    """Cut the root's trie down to the path that ends here, and drop other roots while there are too many nodes in all.
-
-    The path just walked stays: a function that records more than `MAX_NODES` operations finds them at its next call.
-    """
-    node.edges = {}
-    child, length = node, sum(len(p.equations) for p in node.programs.values())
-    while child.parent is not None:
-        parent = child.parent
-        parent.edges, parent.programs = {child.edge: child}, {}
-        child, length = parent, length + 1
-    root.count = min(length, MAX_NODES)  # a path that is longer by itself stays
-    while sum(r.count for r in list(_ROOTS.values())) > 10 * MAX_NODES and len(_ROOTS) > 1:
-        key = next((k for k, r in list(_ROOTS.items()) if r is not root), None)
-        if key is None:
-            return
-        _ROOTS.pop(key, None)
-
-
-def _assemble(root: Root, node: Node, outputs: tuple[Atom, ...]) -> Program:
-    path: list[Node] = []
-    last: Node | None = node
-    while last is not None and last is not root:
-        path.append(last)
-        last = last.parent
-    path.reverse()
-    captured = [n.operands[i] for n in path for i in n.fresh]
-    return without_dead(Program([*captured, *root.inputs], [e for n in path for e in n.equations], outputs))  # type: ignore[list-item]
+    return root.program(builder.node, outputs), builder.arguments, builder

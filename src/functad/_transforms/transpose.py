@@ -6,8 +6,8 @@ from typing import Any
 from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
 from functad._core.recorder import bind, stage
-from functad._primitives.elementwise import add
 from functad._primitives.alive import vanishing
+from functad._primitives.elementwise import add
 from functad._primitives.kinds import zeros_of
 
 __all__ = ["transpose"]
