@@ -76,11 +76,7 @@ def main() -> None:
     print("\noperations   simplify, schedule and emit, ms   compile, ms")
     for length in (1, 10, 30, 100, 300):
         program = program_of(chain(length), (1000,), "f8")
-        text = min(
-            timeit.repeat(
-                lambda program=program: Executable(Program(program.inputs, program.equations, program.outputs)).source(), number=1
-            )
-        )
+        text = min(timeit.repeat(lambda program=program: Executable(Program(program.inputs, program.equations, program.outputs)).source(), number=1))
         print(f"{length:10d} {1e3 * text:32.2f} {1e3 * compile_seconds(program):13.1f}")
 
 

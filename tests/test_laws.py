@@ -76,6 +76,7 @@ def test_gradient_is_linear_in_the_function(f, g):
 @pytest.mark.parametrize("inner", VECTOR.values(), ids=VECTOR.keys())
 def test_chain_rule(f, inner):
     """Jacobians multiply."""
+
     def chained(x):
         return f(inner(x).reshape(-1)[:3]) if np.size(inner(X)) >= 3 else f(np.concatenate([inner(x), x])[:3])
 

@@ -309,10 +309,7 @@ def test_random_programs(seed):
     program = verify(stage(lambda *xs: writer.write(xs, 30), types))
     verify(simplify(program))
     numbers = np.random.default_rng(seed)
-    args = [
-        numbers.normal(size=t.shape).astype(t.dtype) if t.dtype.kind == "f" else numbers.integers(-3, 4, t.shape).astype(t.dtype)
-        for t in types
-    ]
+    args = [numbers.normal(size=t.shape).astype(t.dtype) if t.dtype.kind == "f" else numbers.integers(-3, 4, t.shape).astype(t.dtype) for t in types]
     args = [a[()] if np.ndim(a) == 0 else a for a in args]
     if seed % 4 == 0:
         for a in args:

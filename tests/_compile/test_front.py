@@ -153,9 +153,7 @@ def many_kernel(inputs, outputs, scratch, constants):
     return compile_kernel(source, "many", kinds)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "outputs", "scratch", "constants"), [(0, 1, 0, 0), (1, 0, 0, 0), (2, 3, 2, 1), (70, 66, 65, 64)]
-)
+@pytest.mark.parametrize(("inputs", "outputs", "scratch", "constants"), [(0, 1, 0, 0), (1, 0, 0, 0), (2, 3, 2, 1), (70, 66, 65, 64)])
 @pytest.mark.usefixtures("way")
 def test_any_number_of_everything(inputs, outputs, scratch, constants):
     kernel = many_kernel(inputs, outputs, scratch, constants)

@@ -293,13 +293,7 @@ def assert_same_parts(got, expected, what):
         both = np.isnan(g) & np.isnan(e)
         with np.errstate(all="ignore"):
             equal = (
-                both
-                | (g == e)
-                | (
-                    np.isfinite(g)
-                    & np.isfinite(e)
-                    & (np.abs(g - e) <= tolerance * np.where(np.isfinite(whole), whole, np.abs(e)))
-                )
+                both | (g == e) | (np.isfinite(g) & np.isfinite(e) & (np.abs(g - e) <= tolerance * np.where(np.isfinite(whole), whole, np.abs(e))))
             )
         assert equal.all(), [(w[~equal][:3], got[~equal][:3], expected[~equal][:3]) for w in what]
 
@@ -429,9 +423,7 @@ def test_sums_may_be_reordered_only_on_the_accumulator():
 
 
 def test_select_keeps_the_dtype():
-    source = (
-        "def kernel(x, n, out):\n    for i in range(n):\n        out[i] = select(x[i] > f4(0.0), x[i], f4(0.5))\n    return 0\n"
-    )
+    source = "def kernel(x, n, out):\n    for i in range(n):\n        out[i] = select(x[i] > f4(0.0), x[i], f4(0.5))\n    return 0\n"
     kernel = compile_kernel(source, "kernel", ["f4*", "i8", "f4*"])
     x, out = np.array([-1, 2, np.nan], "f4"), np.empty(3, "f4")
     assert kernel.run([x.ctypes.data, 3, out.ctypes.data]) == 0

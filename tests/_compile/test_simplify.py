@@ -178,9 +178,7 @@ def test_values_stay_bit_for_bit(name):
 
 def test_inner_programs_are_simplified():
     row = array_type((), F8)
-    body = stage(
-        lambda c, x: [elementwise.mul(elementwise.add(c, x), Literal(1.0, row)), elementwise.neg(elementwise.neg(c))], (row, row)
-    )
+    body = stage(lambda c, x: [elementwise.mul(elementwise.add(c, x), Literal(1.0, row)), elementwise.neg(elementwise.neg(c))], (row, row))
     program = simplified(lambda c, xs: list(scan.scan(c, xs, body=body, constants=0, carry=1, length=3, reverse=False)), row, X)
     assert names(program.equations[0].params["body"]) == ["add"]
     branch = stage(lambda x: [elementwise.neg(elementwise.neg(x))], (X,))

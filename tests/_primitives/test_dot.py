@@ -95,9 +95,7 @@ def test_matrix_product_is_matmul():
     np.testing.assert_allclose(python_function(program)(x, y)[0], x @ y, rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "types", [[np.ones((2, 3)), np.ones((4, 2))], [np.ones((2, 3)), np.ones((3, 2), np.float32)]], ids=["lengths", "dtypes"]
-)
+@pytest.mark.parametrize("types", [[np.ones((2, 3)), np.ones((4, 2))], [np.ones((2, 3)), np.ones((3, 2), np.float32)]], ids=["lengths", "dtypes"])
 def test_operands_that_do_not_fit(types):
     with pytest.raises(ShapeMismatchError):
         program_of(types, {"contract": ((1,), (0,)), "batch": ((), ())})

@@ -24,6 +24,7 @@ ULPS = {"elementwise": 4, "view": 0, "join": 0, "index": 4, "order": 0, "reducti
 def _chunks(found):
     """[(name, examples)]: of one kind and precision each."""
     out = []
+
     def key(e):
         return e.op.kind, e.precision
 

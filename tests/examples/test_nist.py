@@ -29,9 +29,7 @@ def test_a_model_for_each_file():
 @pytest.mark.parametrize("name", MODELS)
 def test_the_model_has_the_certified_residual(name):
     data = load(name)
-    rtol = (
-        1e-6 if name == "Lanczos3" else 1e-9
-    )  # Lanczos3 fits so well that eleven digits of its parameters leave six of its residual
+    rtol = 1e-6 if name == "Lanczos3" else 1e-9  # Lanczos3 fits so well that eleven digits of its parameters leave six of its residual
     np.testing.assert_allclose(2 * data.cost(data.certified), data.residual_sum_of_squares, rtol=rtol)
 
 
@@ -77,9 +75,7 @@ def test_newton_with_functads_hessian(name):
     def cost(scaled):
         return data.cost(unit * scaled)
 
-    found = minimize(
-        fd.value_and_grad(cost), np.ones_like(unit), jac=True, hess=fd.hessian(cost), method="trust-exact", options={"gtol": 1e-9}
-    )
+    found = minimize(fd.value_and_grad(cost), np.ones_like(unit), jac=True, hess=fd.hessian(cost), method="trust-exact", options={"gtol": 1e-9})
     assert digits(unit * found.x, data.certified).min() >= 7
 
 

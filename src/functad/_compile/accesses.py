@@ -82,9 +82,7 @@ class Buffer:
         return replace(
             self,
             shape=rest,
-            offset=sum_of(
-                self.offset, index if step == "1" else f"{index} * {step}" if " " not in step else f"{index} * ({step})"
-            ),
+            offset=sum_of(self.offset, index if step == "1" else f"{index} * {step}" if " " not in step else f"{index} * ({step})"),
         )
 
 

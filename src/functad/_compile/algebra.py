@@ -117,9 +117,7 @@ def _convert(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom |
     if e is not None:
         first = e.inputs[0].type.dtype
         # all integers of up to 32 bits are floats of 64; no float holds all integers of 64
-        exact = np.can_cast(first, x.type.dtype, "safe") and not (
-            first.kind in "iu" and first.itemsize == 8 and x.type.dtype.kind in "fc"
-        )
+        exact = np.can_cast(first, x.type.dtype, "safe") and not (first.kind in "iu" and first.itemsize == 8 and x.type.dtype.kind in "fc")
         if exact and "b" not in (x.type.dtype.kind, kind.dtype.kind):
             return s.bind(logic.convert, e.inputs[0], dtype=kind.dtype)
     return None

@@ -25,9 +25,7 @@ def open_loops(frame: Frame, shape: Sequence[str], block: Block, note: str) -> t
     return indices, block
 
 
-def _axis_loops(
-    frame: Frame, e: Equation, buffer: Buffer, block: Block, axis_inside: bool
-) -> tuple[list[str], str, Block, Block]:
+def _axis_loops(frame: Frame, e: Equation, buffer: Buffer, block: Block, axis_inside: bool) -> tuple[list[str], str, Block, Block]:
     """Loops over all axes of a buffer, the axis of the equation in its place or innermost: (indices, count along it, around it,
     innermost).
     """
@@ -62,9 +60,7 @@ def _running(combine: str) -> Routine:
         inner.line(f"if {k} == 0:", note)
         inner.line(f"    {out.store(out.place(at), x.load(x.place(at)))}", note)
         inner.line("else:", note)
-        inner.line(
-            f"    {out.store(out.place(at), combined(combine, out.code, out.load(out.place(before)), x.load(x.place(at))))}", note
-        )
+        inner.line(f"    {out.store(out.place(at), combined(combine, out.code, out.load(out.place(before)), x.load(x.place(at))))}", note)
 
     return routine
 
@@ -98,11 +94,7 @@ def _extreme(sign: str) -> Routine:
         around.line(f"{best} = {start_text('max' if sign == '>' else 'min', x.code)}", note)
         around.line(f"{place} = 0", note)
         inner.line(f"{value} = {x.load(x.place(tuple(indices)))}", note)
-        better = (
-            f"{value} {sign} {best}"
-            if x.code != "b1"
-            else (f"{value} and not {best}" if sign == ">" else f"{best} and not {value}")
-        )
+        better = f"{value} {sign} {best}" if x.code != "b1" else (f"{value} and not {best}" if sign == ">" else f"{best} and not {value}")
         if x.code[0] == "f":
             better = f"({better}) or ({value} != {value} and {best} == {best})"
         inner.line(f"if {k} == 0 or {better}:", note)

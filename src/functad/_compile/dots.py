@@ -53,13 +53,7 @@ def _calls_blas(e: Equation) -> Hashable:
         columns *= y[j]
     for i in axes.sum_x:
         inner *= x[i]
-    return (
-        rows > 1
-        and columns > 1
-        and inner > 1
-        and rows * columns * inner >= LEAST_WORK
-        and max(rows, columns, inner) <= LARGEST_SIZE
-    )
+    return rows > 1 and columns > 1 and inner > 1 and rows * columns * inner >= LEAST_WORK and max(rows, columns, inner) <= LARGEST_SIZE
 
 
 def _dot(frame: Frame, e: Equation, block: Block) -> None:
@@ -83,9 +77,7 @@ def _dot(frame: Frame, e: Equation, block: Block) -> None:
         inner.line(out.store(out.place((*batch, *free_x, *free_y)), total), note_of(e))
 
 
-def _place(
-    buffer: Buffer, batch: tuple[int, ...], free: tuple[int, ...], summed: tuple[int, ...], *indices: Sequence[str]
-) -> str:
+def _place(buffer: Buffer, batch: tuple[int, ...], free: tuple[int, ...], summed: tuple[int, ...], *indices: Sequence[str]) -> str:
     """Position in an operand from the indices of its batch, free and summed axes."""
     at = dict(zip((*batch, *free, *summed), [i for group in indices for i in group], strict=True))
     return buffer.place(tuple([at[k] for k in range(len(buffer.shape))]))

@@ -35,9 +35,7 @@ _ALIGNMENT = 64
 # What a kernel's status means; more may be added.  Negative ones are the kernel room's own.
 STATUS_ERRORS: dict[int, Callable[[Kernel], Exception]] = {
     1: lambda kernel: IndexError("index out of bounds"),
-    -1: lambda kernel: KernelError(
-        f"kernel {kernel.name} raised inside code that numba made, which functad's sources never ask for"
-    ),
+    -1: lambda kernel: KernelError(f"kernel {kernel.name} raised inside code that numba made, which functad's sources never ask for"),
 }
 
 
@@ -146,9 +144,7 @@ def call_slow(
     return _run(kernel, taken, constants, outputs, scratch)
 
 
-def _run(
-    kernel: Kernel, taken: Sequence[npt.NDArray[Any]], constants: Sequence[int], outputs: Sequence[Slot], scratch: Sequence[Slot]
-) -> Any:
+def _run(kernel: Kernel, taken: Sequence[npt.NDArray[Any]], constants: Sequence[int], outputs: Sequence[Slot], scratch: Sequence[Slot]) -> Any:
     """Allocate, call and return; the inputs are arrays as the kernel wants them."""
     made = [np.empty(slot.shape, slot.dtype) for slot in outputs]
     spare = [np.empty(slot.shape, slot.dtype) for slot in scratch]

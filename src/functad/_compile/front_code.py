@@ -310,9 +310,7 @@ class _Front:
     def make_scalar(self, position: Any, record: Any, argument_count: Any) -> None:
         w = self.w
         with w.build.if_then(w.is_set(w.load(record, 8 * Record.CONVERSION))):
-            made = w.call(
-                "PyArray_Scalar", [self.output_slot(position, argument_count), w.load(record, 8 * Record.DTYPE), w.const(0)]
-            )
+            made = w.call("PyArray_Scalar", [self.output_slot(position, argument_count), w.load(record, 8 * Record.DTYPE), w.const(0)])
             w.require(w.is_set(made), self.undo)
             w.store(w.item(self.results, position), made)
 

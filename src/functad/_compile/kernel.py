@@ -41,9 +41,7 @@ ONLY_NUMBA = False  # True sends every source to numba: for tests that compare t
 DOUBT = -2  # a status that never leaves this room: Note [doubt] in mathlib's `functions`
 _COMPILING = threading.RLock()
 _DISCARDED: list[object] = []  # engines whose kernels are gone, to be freed under the lock
-_KERNELS: weakref.WeakValueDictionary[str, Kernel] = (
-    weakref.WeakValueDictionary()
-)  # by symbol; an entry lives as long as its kernel
+_KERNELS: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()  # by symbol; an entry lives as long as its kernel
 
 
 class Kernel:
@@ -168,9 +166,7 @@ def load_kernel(object_code: bytes, symbol: str, name: str, source: str, argumen
     with _COMPILING:
         kernel = _KERNELS.get(symbol)
         if kernel is None:
-            blas.link(
-                {routine.symbol for routine in blas.ROUTINES.values() if b"functad_" + routine.symbol.encode() in object_code}
-            )
+            blas.link({routine.symbol for routine in blas.ROUTINES.values() if b"functad_" + routine.symbol.encode() in object_code})
             kernel = _KERNELS[symbol] = _loaded(object_code, symbol, name, source, tuple(arguments))
         return kernel
 

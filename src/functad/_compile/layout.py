@@ -44,8 +44,7 @@ def _array_is_known() -> bool:
     x = np.zeros((3, 5))
     at = id(x)
     return (
-        (_word(at + TYPE), _word(at + DATA), _half(at + NDIM), _word(at + DTYPE))
-        == (id(np.ndarray), x.ctypes.data, 2, id(x.dtype))
+        (_word(at + TYPE), _word(at + DATA), _half(at + NDIM), _word(at + DTYPE)) == (id(np.ndarray), x.ctypes.data, 2, id(x.dtype))
         and [_word(_word(at + SHAPE) + 8 * axis) for axis in (0, 1)] == [3, 5]
         and _half(at + FLAGS) == x.flags.num
         and _numpy_function(_NDARRAY) == id(np.ndarray)

@@ -114,8 +114,6 @@ def _entry_module(context: Any, descriptor: Any, arguments: tuple[str, ...], sym
     for position, kind in enumerate(arguments):
         word = build.load(build.gep(entry.args[0], [ir.Constant(_WORD, position)]))
         values.append(build.inttoptr(word, context.get_value_type(numba_type(kind))) if kind.endswith("*") else word)
-    status, result = context.call_conv.call_function(
-        build, callee, descriptor.restype, descriptor.argtypes, values, attrs=("noinline",)
-    )
+    status, result = context.call_conv.call_function(build, callee, descriptor.restype, descriptor.argtypes, values, attrs=("noinline",))
     build.ret(build.select(status.is_error, ir.Constant(_WORD, RAISED), result))
     return module

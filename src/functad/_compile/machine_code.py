@@ -34,9 +34,7 @@ def target_description() -> str:
 
 def _new_machine(level: int) -> Any:
     target, processor, features, relocation = _target()
-    return target.create_target_machine(
-        cpu=processor, features=features, opt=level, reloc=relocation, codemodel="jitdefault", jit=True
-    )
+    return target.create_target_machine(cpu=processor, features=features, opt=level, reloc=relocation, codemodel="jitdefault", jit=True)
 
 
 @functools.cache

@@ -42,9 +42,7 @@ def _read_by(program: Program) -> set[Atom]:
 class _Carry:
     """What goes from step to step: where it is (`now`) and where a step writes it (`next`)."""
 
-    def __init__(
-        self, frame: Frame, inner: Frame, first: int, initial: Sequence[Atom], outputs: Sequence[Var], block: Block
-    ) -> None:
+    def __init__(self, frame: Frame, inner: Frame, first: int, initial: Sequence[Atom], outputs: Sequence[Var], block: Block) -> None:
         self.frame, self.outputs = frame, outputs
         self.now: list[Storage] = []
         self.next: list[Storage] = []

@@ -89,8 +89,7 @@ def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, Ke
             except KernelError as error:
                 message = str(error).split("\n  at ")[0]
                 raise KernelError(
-                    f"{message}\n\n{text.source}\nThis is a fault of functad; until it is mended, evaluate in NumPy "
-                    "with `evaluator('numpy')`"
+                    f"{message}\n\n{text.source}\nThis is a fault of functad; until it is mended, evaluate in NumPy with `evaluator('numpy')`"
                 ) from None
         return recipe.kernel, recipe.text
 
@@ -114,10 +113,7 @@ def _segment_caller(program: Program, bound: Mapping[int, Any], fallback: Callab
 
 def _slots(program: Program, exact: bool) -> list[Slot]:
     """Inputs as the front sees them; `exact` tells Python's numbers from NumPy's, which promote otherwise."""
-    return [
-        Slot(v.type.dtype, v.type.shape, not v.type.shape, v.type.weak if exact and not v.type.shape else None)
-        for v in program.inputs
-    ]
+    return [Slot(v.type.dtype, v.type.shape, not v.type.shape, v.type.weak if exact and not v.type.shape else None) for v in program.inputs]
 
 
 class Executable:
@@ -226,9 +222,7 @@ class Executable:
             return self._guarded(_unpacked(call, len(self.program.outputs)), bound or {}, fallback)
         return self._caller(bound or {}, always_tuple=False, fallback=fallback)
 
-    def _guarded(
-        self, call: Callable[..., Any], bound: Mapping[int, Any], fallback: Callable[..., Any] | None
-    ) -> Callable[..., Any]:
+    def _guarded(self, call: Callable[..., Any], bound: Mapping[int, Any], fallback: Callable[..., Any] | None) -> Callable[..., Any]:
         """`call` behind a check of its arguments."""
         if fallback is None:
             return call
@@ -241,9 +235,7 @@ class Executable:
 
         return checked
 
-    def _caller(
-        self, bound: Mapping[int, Any], always_tuple: bool, fallback: Callable[..., Any] | None = None
-    ) -> Callable[..., Any]:
+    def _caller(self, bound: Mapping[int, Any], always_tuple: bool, fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
         program = self.simplified
         pieces = cut(program)
         single = len(program.outputs) == 1

@@ -118,9 +118,7 @@ def probe(e: Equation, sizes: Sizes, indices: Sequence[str]) -> list[tuple[str |
     kernel = e.op.kernel
     assert isinstance(kernel, View)
     params = {k: sizes.param(k, v) for k, v in e.params.items()}
-    found = kernel.index(
-        list(indices), [sizes.shape(a.type.shape) for a in e.inputs], sizes.shape(e.outputs[0].type.shape), **params
-    )
+    found = kernel.index(list(indices), [sizes.shape(a.type.shape) for a in e.inputs], sizes.shape(e.outputs[0].type.shape), **params)
     if isinstance(found, tuple):
         found = [(None, *found)]
     return found  # type: ignore[no-any-return]  # index maps are untyped

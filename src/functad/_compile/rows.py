@@ -123,9 +123,7 @@ def in_rows(plan: Plan, sizes: Sizes) -> list[Step]:
     return [_settled(plan, steps, step, whole[i]) for i, step in enumerate(steps)]
 
 
-def _join(
-    reader: _Reader, steps: list[Step], place: dict[Var, int], whole: dict[int, dict[Var, bool]], step: Loops
-) -> int | None:
+def _join(reader: _Reader, steps: list[Step], place: dict[Var, int], whole: dict[int, dict[Var, bool]], step: Loops) -> int | None:
     """Index of the rows that this nest may join: those it reads from, where all else that it reads is there before them."""
     reads = reader.of_step(step)
     at = max([place.get(m, -1) for m, _ in reads], default=-1)

@@ -140,9 +140,7 @@ class _Scheduler:
             ids = maps.get(out, set())
             if not out.type.shape and out not in self.roots:
                 self.stored.add(out)
-            elif out not in self.stored and (
-                len(ids) > 4 * MOST_MAPS if isinstance(kernel, View) else self._is_repeated(out, len(ids))
-            ):
+            elif out not in self.stored and (len(ids) > 4 * MOST_MAPS if isinstance(kernel, View) else self._is_repeated(out, len(ids))):
                 self.mark(out)
             if out in self.stored:
                 ids = {self.root_map(out)}

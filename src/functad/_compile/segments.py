@@ -170,7 +170,5 @@ def driver(
     for a in program.outputs:
         results.append(f"{text(a)}[()]" if not a.type.shape else (text(a) if a in fresh else f"array({text(a)})"))
         fresh.discard(a)
-    source = f"def run({', '.join(taken)}):\n" + "".join(
-        f"    {line}\n" for line in [*lines, f"return ({''.join(r + ', ' for r in results)})"]
-    )
+    source = f"def run({', '.join(taken)}):\n" + "".join(f"    {line}\n" for line in [*lines, f"return ({''.join(r + ', ' for r in results)})"])
     return compile_source(source, "run", namespace)

@@ -32,9 +32,7 @@ def mul_reassoc(total: Value, x: Value) -> Value:
 
 def sign(x: Value) -> Value:
     """-1, 0 or 1 (0 for -0.0, as NumPy); NaN for NaN."""
-    positive = (
-        select(x > 0, x.constant(1), select(x < 0, x.constant(-1), 0)) if x.kind[0] != "u" else select(x > 0, x.constant(1), 0)
-    )
+    positive = select(x > 0, x.constant(1), select(x < 0, x.constant(-1), 0)) if x.kind[0] != "u" else select(x > 0, x.constant(1), 0)
     return select(x != x, x, positive) if x.is_float else positive
 
 

@@ -25,11 +25,7 @@ NUMBA_TYPES = {
     "c16": types.complex128,
     "c8": types.complex64,
     "b1": types.boolean,
-    **{
-        f"{sign}{size}": getattr(types, f"{word}{8 * size}")
-        for sign, word in (("i", "int"), ("u", "uint"))
-        for size in (1, 2, 4, 8)
-    },
+    **{f"{sign}{size}": getattr(types, f"{word}{8 * size}") for sign, word in (("i", "int"), ("u", "uint")) for size in (1, 2, 4, 8)},
 }
 
 

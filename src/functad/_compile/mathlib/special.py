@@ -73,12 +73,8 @@ def erf(x: Value) -> Value:
     limited = select(size > 6.0, 6.0, size)  # erf(6) is 1
     square = limited * limited
     square_dropped = fma(limited, limited, -square)
-    above = select(
-        near, polynomial(z, _NEAR_ABOVE), select(middle, polynomial(z, _MIDDLE_ABOVE), polynomial(limited, _FAR_ABOVE))
-    )
-    below = select(
-        near, polynomial(z, _NEAR_BELOW), select(middle, polynomial(z, _MIDDLE_BELOW), polynomial(limited, _FAR_BELOW))
-    )
+    above = select(near, polynomial(z, _NEAR_ABOVE), select(middle, polynomial(z, _MIDDLE_ABOVE), polynomial(limited, _FAR_ABOVE)))
+    below = select(near, polynomial(z, _NEAR_BELOW), select(middle, polynomial(z, _MIDDLE_BELOW), polynomial(limited, _FAR_BELOW)))
     ratio = above / below
     far = copysign(1.0 - exp_of_sum(-square, -square_dropped) * ratio, x)
     value = select(near, fma(x, ratio, x), select(middle, x * ratio, far))

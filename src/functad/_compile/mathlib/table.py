@@ -152,6 +152,4 @@ def _complex_rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
             yield (kind,), Helper(name, "", 1, body, result=part)
 
 
-HELPERS: dict[str, Helper] = {
-    helper.full_name: helper for kinds, row in _rows() for kind in kinds for helper in (replace(row, kind=kind),)
-}
+HELPERS: dict[str, Helper] = {helper.full_name: helper for kinds, row in _rows() for kind in kinds for helper in (replace(row, kind=kind),)}
