@@ -133,14 +133,7 @@ def test_a_derivative_without_a_kernel_imports_none_of_them():
     assert done.returncode == 0, done.stderr
 
 
-BROKEN = {"_compile/mathlib/table.py": "_rows lists the helpers of mathlib in one expression of 86 lines"}
-
-
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, marks=pytest.mark.xfail(strict=True, reason=BROKEN[name_of(p)])) if name_of(p) in BROKEN else p for p in FILES],
-    ids=map(name_of, FILES),
-)
+@pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_files_and_functions_are_short(path):
     lines = path.read_text().count("\n")
     long = [

@@ -48,20 +48,30 @@ class Helper:
         return self.arguments or self.kind
 
 
-def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
+Row = tuple[tuple[str, ...], Helper]
+
+
+def _row(
+    kinds: tuple[str, ...],
+    name: str,
+    count: int,
+    body: Body,
+    portable: Body | None = None,
+    result: str | None = None,
+    doubtful: bool = False,
+) -> Row:
+    return kinds, Helper(name, "", count, body, portable, result, doubtful=doubtful)
+
+
+def _rows() -> Iterator[Row]:
     """(kinds, the helper without its kind)."""
+    yield from _vector_rows()
+    yield from _arithmetic_rows()
+    yield from _complex_rows()
 
-    def row(
-        kinds: tuple[str, ...],
-        name: str,
-        count: int,
-        body: Body,
-        portable: Body | None = None,
-        result: str | None = None,
-        doubtful: bool = False,
-    ) -> tuple[tuple[str, ...], Helper]:
-        return kinds, Helper(name, "", count, body, portable, result, doubtful=doubtful)
 
+def _vector_rows() -> Iterator[Row]:
+    """Formulas of our own, with the library's function where there is no fused multiply-add."""
     libm = arithmetic.libm
     body: Body
     for name, body in (
@@ -77,15 +87,15 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         ("log10", logarithm.log10),
         ("erf", special.erf),
     ):
-        yield row(FLOATS, name, 1, body, libm(name))
+        yield _row(FLOATS, name, 1, body, libm(name))
     for name, formula in (("sin", trigonometric.sin), ("cos", trigonometric.cos), ("tan", trigonometric.tan)):
-        yield row(FLOATS, name, 1, formula, libm(name), doubtful=True)
-    yield row(FLOATS, "sigmoid", 1, exponential.sigmoid, portable.sigmoid)
-    yield row(FLOATS, "pow", 2, logarithm.power, libm("pow"))
-    yield row(FLOATS, "logaddexp", 2, logarithm.logaddexp, portable.logaddexp)
-    yield row(FLOATS, "cbrt", 1, special.cbrt, libm("cbrt"))
-    yield row(FLOATS, "erfc", 1, special.erfc)
-    yield row(FLOATS, "hypot", 2, arithmetic.hypot, libm("hypot"))
+        yield _row(FLOATS, name, 1, formula, libm(name), doubtful=True)
+    yield _row(FLOATS, "sigmoid", 1, exponential.sigmoid, portable.sigmoid)
+    yield _row(FLOATS, "pow", 2, logarithm.power, libm("pow"))
+    yield _row(FLOATS, "logaddexp", 2, logarithm.logaddexp, portable.logaddexp)
+    yield _row(FLOATS, "cbrt", 1, special.cbrt, libm("cbrt"))
+    yield _row(FLOATS, "erfc", 1, special.erfc)
+    yield _row(FLOATS, "hypot", 2, arithmetic.hypot, libm("hypot"))
     for name, body, symbol in (
         ("arcsin", inverse.arcsin, "asin"),
         ("arccos", inverse.arccos, "acos"),
@@ -94,9 +104,14 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         ("arccosh", inverse.arccosh, "acosh"),
         ("arctanh", inverse.arctanh, "atanh"),
     ):
-        yield row(FLOATS, name, 1, body, libm(symbol))
-    yield row(FLOATS, "atan2", 2, inverse.atan2, libm("atan2"))
-    yield row(FLOATS, "nextafter", 2, libm("nextafter"))
+        yield _row(FLOATS, name, 1, body, libm(symbol))
+    yield _row(FLOATS, "atan2", 2, inverse.atan2, libm("atan2"))
+    yield _row(FLOATS, "nextafter", 2, libm("nextafter"))
+
+
+def _arithmetic_rows() -> Iterator[Row]:
+    """A few instructions each."""
+    body: Body
     for name, body, count in (
         ("add_reassoc", arithmetic.add_reassoc, 2),
         ("mul_reassoc", arithmetic.mul_reassoc, 2),
@@ -111,32 +126,31 @@ def _rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
         ("floor_divide", arithmetic.floor_divide, 2),
         ("remainder", arithmetic.remainder, 2),
     ):
-        yield row(FLOATS, name, count, body)
+        yield _row(FLOATS, name, count, body)
     for name, body in (
         ("isnan", arithmetic.isnan),
         ("isinf", arithmetic.isinf),
         ("isfinite", arithmetic.isfinite),
         ("signbit", arithmetic.signbit),
     ):
-        yield row(FLOATS, name, 1, body, result="b1")
+        yield _row(FLOATS, name, 1, body, result="b1")
     for name, body, count in (
         ("maximum", arithmetic.maximum, 2),
         ("minimum", arithmetic.minimum, 2),
         ("sign", arithmetic.sign, 1),
         ("abs", arithmetic.absolute_value, 1),
     ):
-        yield row((*FLOATS, *INTEGERS), name, count, body)
+        yield _row((*FLOATS, *INTEGERS), name, count, body)
     for name, body in (
         ("floor_divide", arithmetic.integer_floor_divide),
         ("remainder", arithmetic.integer_remainder),
         ("fmod", arithmetic.integer_fmod),
         ("power", arithmetic.integer_power),
     ):
-        yield row(INTEGERS, name, 2, body)
-    yield from _complex_rows()
+        yield _row(INTEGERS, name, 2, body)
 
 
-def _complex_rows() -> Iterator[tuple[tuple[str, ...], Helper]]:
+def _complex_rows() -> Iterator[Row]:
     reals, careful = complex_numbers.FORMULAS, complex_numbers.LIBM
     for name, body, count in complex_numbers.PLAIN:
         yield COMPLEX, Helper(name, "", count, body)
