@@ -324,7 +324,7 @@ class _Scheduler:
             e = self.producer[v]
             own = cost_of(e)
             if own >= OWN_COST or self.cost[v] >= TWICE_COST:
-                self.stored.add(v)
+                self.mark(v)  # a view that keeps the order is stored as its source: readers look there
                 chosen = True
             else:
                 stack.extend([a for a in e.inputs if a in shared])  # type: ignore[misc]  # members of `shared` are variables
