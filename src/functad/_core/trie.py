@@ -4,6 +4,7 @@ The roots (one per tuple of input types) and their nodes live in `ROOTS`, bounde
 forgets all but the path just walked, and recorders under way keep theirs.
 """
 
+from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
@@ -13,7 +14,8 @@ from functad._core.types import ArrayType
 __all__ = ["Node", "Root", "root_of"]
 
 MAX_ROOTS = 1_000
-MAX_NODES = 20_000  # nodes and equations of one root, and ten times that in all: each takes some 3 KB with what is derived from it
+MAX_NODES = 100_000  # nodes and equations of one root, and three times that in all: each takes some 2 KB with what is derived from it
+KEPT_PATHS = 32  # latest paths that survive when a root forgets, as far as they fill half of it
 
 
 class Node:
@@ -48,12 +50,13 @@ class Node:
 class Root(Node):
     """The state before the first operation: the inputs."""
 
-    __slots__ = ("count", "inputs")
+    __slots__ = ("count", "inputs", "latest")
 
     def __init__(self, types: Sequence[ArrayType]) -> None:
         super().__init__(None)
         self.inputs = tuple(Var(t) for t in types)
         self.count = 0
+        self.latest: deque[Node] = deque(maxlen=KEPT_PATHS)
 
     def program(self, node: Node, outputs: tuple[Atom, ...]) -> Program:
         """The program of the path that ends at a node, made once."""
@@ -63,6 +66,8 @@ class Root(Node):
             self.count += len(found.equations)
             if self.count > MAX_NODES:
                 _forget(self, node)
+        if not self.latest or self.latest[-1] is not node:
+            self.latest.append(node)
         return found
 
 
@@ -81,18 +86,31 @@ def root_of(types: Sequence[ArrayType]) -> Root:
 
 
 def _forget(root: Root, node: Node) -> None:
-    """Cut the root's trie down to the path that ends here, and drop other roots while there are too many nodes in all.
+    """Cut the root's trie down to the latest paths, this one first, and drop other roots while there is too much in all.
 
-    The path just walked stays: a function that records more than `MAX_NODES` operations finds them at its next call.
+    A single path that is longer than the bound stays, so that its function finds it at its next call.
     """
-    node.edges = {}
-    child, length = node, sum(len(p.equations) for p in node.programs.values())
-    while child.parent is not None:
-        parent = child.parent
-        parent.edges, parent.programs = {child.edge: child}, {}
-        child, length = parent, length + 1
-    root.count = min(length, MAX_NODES)  # a path that is longer by itself stays
-    while sum(r.count for r in list(ROOTS.values())) > 10 * MAX_NODES and len(ROOTS) > 1:
+    kept: set[Node] = set()
+    final: set[Node] = set()
+    size = 0
+    for last in (node, *reversed(root.latest)):
+        path: list[Node] = []
+        at: Node | None = last
+        while at is not None and at not in kept:
+            path.append(at)
+            at = at.parent
+        more = len(path) + sum(len(p.equations) for p in last.programs.values())
+        if size and size + more > MAX_NODES // 2:
+            break
+        size += more
+        kept.update(path)
+        final.add(last)
+    for n in kept:
+        n.edges = {edge: child for edge, child in list(n.edges.items()) if child in kept}
+        if n not in final:
+            n.programs = {}
+    root.count = min(size, MAX_NODES)
+    while sum(r.count for r in list(ROOTS.values())) > 3 * MAX_NODES and len(ROOTS) > 1:
         key = next((k for k, r in list(ROOTS.items()) if r is not root), None)
         if key is None:
             return
