@@ -157,9 +157,13 @@ def sum_of_pads(s: Simplifier, x: Any, y: Any) -> Atom | None:
 
 def _concatenate(s: Simplifier, inputs: Inputs, params: Params, kind: Any) -> Atom | None:
     full: list[Atom] = []
+    axis = params["axis"]
     for a in inputs:
         e = s.made_by(a, "concatenate")
-        full += [b for b in ([a] if e is None or e.params != params else e.inputs) if b.type.shape[params["axis"]]]
+        if e is not None and e.params == params:
+            full += e.inputs  # it has been here: no empty parts
+        elif a.type.shape[axis]:
+            full.append(a)
     if len(full) == 1:
         return full[0]
     first = full[0] if full else None

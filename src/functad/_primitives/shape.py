@@ -261,11 +261,13 @@ def _sliced_inward(op: Any, t: Any, p: Any, start: Any, size: Any, step: Any) ->
 
 def _concatenate_infer(*types: ArrayType, axis: int) -> tuple[ArrayType, ...]:
     first = types[0].shape
-    for t in types:
-        if t.ndim != len(first) or any(i != axis and a != b for i, (a, b) in enumerate(zip(t.shape, first, strict=True))):
+    before, behind, total = first[:axis], first[axis + 1 :], 0
+    for t in types:  # a gradient of a thousand elements joins a thousand parts
+        s = t.shape
+        if s[:axis] != before or s[axis + 1 :] != behind:
             raise ShapeMismatchError(f"cannot join arrays of shapes {', '.join(str(t.shape) for t in types)} along axis {axis}")
-    shape = (*first[:axis], sum(t.shape[axis] for t in types), *first[axis + 1 :])
-    return (array_type(shape, types[0].dtype),)
+        total += s[axis]
+    return (array_type((*before, total, *behind), types[0].dtype),)
 
 
 def _concatenate_jvp(transform: Any, xs: Any, ts: Any, axis: int) -> Any:
