@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import functad as fd
+import functad.numpy as namespace
 from functad._compile.pipeline import evaluator
 
 
@@ -96,3 +97,13 @@ def test_kind_of_a_number_decides_the_dtype(function, number):
     got = fd.jit(lambda x: function(x, number))(X)
     assert got.dtype == expected.dtype
     np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_full_like_of_a_plain_array():
+    like = np.zeros((2, 3), single)
+    assert fd.grad(lambda s: namespace.sum(namespace.full_like(like, s)))(2.0) == 6.0
+    for kwargs in ({}, {"dtype": float}, {"shape": 4}, {"shape": (1, 2), "dtype": np.int64}):
+        expected = np.full_like(like, 2.5, **kwargs)
+        got = fd.jit(lambda s, kwargs=kwargs: namespace.full_like(like, s, **kwargs))(2.5)
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)

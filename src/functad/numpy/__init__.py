@@ -21,7 +21,7 @@ from functad._numpy.dispatch import record_call, refuse
 from functad._primitives import elementwise as _elementwise
 from functad._primitives.index import iota
 
-_OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full"]
+_OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full", "full_like"]
 __all__ = sorted({*np.__all__, *_OWN})
 
 
@@ -213,6 +213,42 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, de
         refuse("full", "like", like)
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     return _FULL(fill_value=_lists(fill_value), shape=sizes, dtype=_known(dtype))
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+    """np.full_like of a plain array with a traced value.
+
+    Parameters
+    ----------
+    a : array_like
+        Gives the shape and the dtype.
+    fill_value : array_like
+    dtype : dtype, optional
+    order, subok, device
+        As NumPy's.  For traced values they mean nothing.
+    shape : int or tuple of int, optional
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    UnsupportedArgumentError
+        With traced values, for an unknown `order`.
+    ShapeMismatchError
+        If `fill_value` cannot be broadcast to the shape.
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.grad(lambda x: np.sum(np.full_like(np.zeros(4), x)))(1.0)
+    np.float64(4.0)
+    """
+    if _traced(a) or not _traced(fill_value):
+        return np.full_like(a, fill_value, dtype, order, subok, shape, device=device)
+    like = np.asarray(a)
+    return full(like.shape if shape is None else shape, fill_value, like.dtype if dtype is None else dtype, order)
 
 
 def _arange(start: Any, step: Any, count: int, dtype: Any) -> Any:
