@@ -19,6 +19,8 @@ def _gather(nest: Nest, e: Equation, at: Index, scope: Scope) -> str:
     n = first.type.ndim
     found = [nest.value(i, at[:n], scope) for i in e.inputs[1:]]
     block, home = nest.home(out, at, scope)
+    if scope.block is not None and not nest.conditional.isdisjoint(found):
+        block, home = scope.block, scope  # the places are known under this condition only
     if isinstance(source, Var):
         buffer = nest.frame.spilled(source, nest.before)
         inside = [f"{i} < 0 or {i} >= {size}" for i, size in zip(found, buffer.shape, strict=False)]
@@ -28,6 +30,8 @@ def _gather(nest: Nest, e: Equation, at: Index, scope: Scope) -> str:
         block.line(f"{name} = {buffer.load(buffer.place((*found, *at[n:])))}", note_of(e))
         nest.level[name] = max([nest.level_of(i) for i in at], default=0)
         home.known[out, at] = name
+        if home.block is not None:
+            nest.conditional.add(name)
         return name
     return nest.value(source, ("0",) * source.type.ndim, scope)
 
