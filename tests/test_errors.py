@@ -125,7 +125,7 @@ def escaped_tracer_in_another_trace():
 
 def unsupported_function():
     def f(x):
-        return np.sum(np.abs(np.fft.rfft(x)))  # here
+        return np.nanpercentile(x, 50)  # here
 
     fd.grad(f)(X)
 
@@ -274,10 +274,10 @@ TABLE = {
     condition_on_an_array: (None, ValueError, ["any()"]),
     escaped_tracer: (errors.EscapedTracerError, RuntimeError, ["Return it"]),
     escaped_tracer_in_another_trace: (errors.EscapedTracerError, RuntimeError, []),
-    unsupported_function: (errors.UnsupportedFunctionError, TypeError, ["rfft", "nearest"]),
+    unsupported_function: (errors.UnsupportedFunctionError, TypeError, ["np.nanpercentile", "nearest", "np.percentile"]),
     unsupported_argument: (errors.UnsupportedArgumentError, TypeError, ["casting"]),
-    unsupported_out: (errors.MutationError, TypeError, ["out=", "np.zeros_like"]),
-    writing_into_a_plain_array: (errors.FunctadError, TypeError, ["np.zeros_like", "np.stack", "functad.numpy"]),
+    unsupported_out: (errors.MutationError, TypeError, ["out=", "z = z + x"]),
+    writing_into_a_plain_array: (errors.FunctadError, TypeError, ["np.stack", "np.concatenate", "np.where"]),
     writing_into_a_large_captured_array: (errors.MutationError, TypeError, ["copy()"]),
     cotangent_of_another_tree: (errors.TreeMismatchError, ValueError, ["cotangent", "a"]),
     cotangent_of_another_shape: (errors.ShapeMismatchError, ValueError, ["(2,)", "(3,)"]),

@@ -35,9 +35,13 @@ def _normal(argnums: Argnums) -> int | tuple[int, ...]:
 
 
 def float_leaf(x: Any, name: str, where: str) -> Any:
-    """The leaf as something that has derivatives: a Python int counts as float."""
+    """The leaf as something that has derivatives: a single whole number counts as float, traced ones too."""
     if type(x) is int:
         return float(x)
+    if isinstance(x, np.integer):
+        return np.float64(x)
+    if type(x) is Tracer and x.type.shape == () and x.type.weak and x.type.dtype.kind == "i":
+        return x * 1.0  # type: ignore[operator]  # installed by _numpy
     dtype = getattr(x, "dtype", None)
     if isinstance(x, (float, complex)) or (dtype is not None and (dtype.kind in "fc" or dtype.kind == "O")):
         return x
@@ -105,8 +109,13 @@ class _Derivative(Transformed):
                 if kind is Tracer and x.type.is_inexact:
                     continue
                 leaves = list(leaves)
-                leaves[i] = float_leaf(x, self.name, f"argument leaf {i}" if len(leaves) > 1 else "its argument")
+                leaves[i] = float_leaf(x, self.name, self._leaf_name(i, args, kwargs) if len(leaves) > 1 else "its argument")
         return trace_call(self.function, leaves, structure), argument, leaves
+
+    def _leaf_name(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """How an error names a leaf: argument 0 ['w'][1]."""
+        name = tree.leaf_names((args, kwargs))[i]
+        return "argument " + name.removeprefix("[0]").replace("[", "", 1).replace("]", "", 1)
 
 
 class Grad(_Derivative):
@@ -259,9 +268,16 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
 class Jacobian(_Derivative):
     """jacobian, jacrev, jacfwd."""
 
-    def __init__(self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, mode: str = "auto", has_aux: bool = False) -> None:
-        super().__init__(function, argnums, mode=mode, has_aux=has_aux)
-        self.mode, self.has_aux = mode, has_aux
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        argnums: int | tuple[int, ...] = 0,
+        mode: str = "auto",
+        has_aux: bool = False,
+        holomorphic: bool = False,
+    ) -> None:
+        super().__init__(function, argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic)
+        self.mode, self.has_aux, self.holomorphic = mode, has_aux, holomorphic
         self.name = {"auto": "jacobian", "forward": "jacfwd", "reverse": "jacrev"}[mode]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -276,9 +292,10 @@ class Jacobian(_Derivative):
             structure = None if structure.is_leaf() else structure
         if (traced.out_static and any(i < differentiated for i in traced.out_static)) or not differentiated:
             raise UnsupportedArgumentError(f"{self.name} of a function that returns something other than numbers and arrays")
-        key = ("jacobian plan", active, self.mode, differentiated, self.has_aux)
+        key = ("jacobian plan", active, self.mode, differentiated, self.has_aux, self.holomorphic)
         plan = program.memo.get(key)
         if plan is None:
+            self._check_complex(traced, active, differentiated)
             whole = derivative.jacobian(program, active, self._forward(traced, active, differentiated), differentiated)
             first = differentiated if self.has_aux else len(program.outputs)
             plan = program.memo[key] = without_dead(Program(whole.inputs, whole.equations, whole.outputs[first:]))
@@ -290,16 +307,40 @@ class Jacobian(_Derivative):
         result = rows[0] if structure is None else tree.unflatten(structure, rows)
         return (result, unflatten_output(traced, [None] * differentiated + list(aux))[1]) if self.has_aux else result
 
+    def _check_complex(self, traced: Traced, active: tuple[bool, ...], outputs: int) -> None:
+        """Refuse what a mode would answer with half of the derivative."""
+        given = {v.type.dtype.kind for v, a in zip(traced.program.inputs, active, strict=True) if a}
+        found = {t.dtype.kind for t in traced.program.output_types[:outputs]}
+        if self.holomorphic:
+            if given != {"c"}:
+                raise UnsupportedArgumentError(f"{self.name} with holomorphic=True needs complex arguments")
+        elif "c" in given and "c" in found:
+            raise UnsupportedArgumentError(
+                f"{self.name} of a complex function of complex arguments: say holomorphic=True if it is complex-differentiable, else "
+                "differentiate its real and imaginary parts with respect to those of the argument"
+            )
+        elif "c" in found and self.mode == "reverse":
+            raise UnsupportedArgumentError(
+                f"{self.name} of a complex function of real arguments would lose the imaginary part: use jacfwd or jacobian"
+            )
+        elif "c" in given and self.mode == "forward":
+            raise UnsupportedArgumentError(f"{self.name} with complex arguments would follow the real axis only: use jacrev, jacobian or grad")
+
     def _forward(self, traced: Traced, active: tuple[bool, ...], outputs: int) -> bool:
         if self.mode != "auto":
             return self.mode == "forward"
+        if not self.holomorphic:
+            if any(t.dtype.kind == "c" for t in traced.program.output_types[:outputs]):
+                return True
+            if any(v.type.dtype.kind == "c" for v, a in zip(traced.program.inputs, active, strict=True) if a):
+                return False
         size_in = sum(v.type.size for v, a in zip(traced.program.inputs, active, strict=True) if a)
         size_out = sum(t.size for t in traced.program.output_types[:outputs])
         # reverse mode needs a rule that forward mode does not (while_loop has none), so it must win clearly
         return size_out >= size_in or any(e.op.name == "while_loop" for e in traced.program.equations)
 
 
-def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """Jacobian, in forward or reverse mode by the number of inputs and outputs.
 
     Parameters
@@ -310,6 +351,8 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
         Positional arguments to differentiate with respect to.
     has_aux : bool, optional
         Whether `fun` returns `(output, aux)`.
+    holomorphic : bool, optional
+        Whether `fun` is complex-differentiable: needed where arguments and outputs are complex.
 
     Returns
     -------
@@ -320,6 +363,8 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
     ------
     IntegerInputError
         If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
 
     Examples
     --------
@@ -329,15 +374,15 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
     array([[2., 0.],
            [0., 4.]])
     """
-    return Jacobian(fun, _normal(argnums), "auto", bool(has_aux))
+    return Jacobian(fun, _normal(argnums), "auto", bool(has_aux), bool(holomorphic))
 
 
-def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """Jacobian by reverse mode: one pullback for each output element.
 
     Parameters
     ----------
-    fun, argnums, has_aux
+    fun, argnums, has_aux, holomorphic
         As for `jacobian`.
 
     Returns
@@ -349,6 +394,8 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     ------
     IntegerInputError
         If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
 
     Examples
     --------
@@ -357,15 +404,15 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     >>> jacrev(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    return Jacobian(fun, _normal(argnums), "reverse", bool(has_aux))
+    return Jacobian(fun, _normal(argnums), "reverse", bool(has_aux), bool(holomorphic))
 
 
-def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """Jacobian by forward mode: one tangent for each input element.
 
     Parameters
     ----------
-    fun, argnums, has_aux
+    fun, argnums, has_aux, holomorphic
         As for `jacobian`.
 
     Returns
@@ -377,6 +424,8 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     ------
     IntegerInputError
         If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
 
     Examples
     --------
@@ -385,10 +434,10 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     >>> jacfwd(lambda x: np.array([1.0, 3.0]) * x)(2.0)
     array([1., 3.])
     """
-    return Jacobian(fun, _normal(argnums), "forward", bool(has_aux))
+    return Jacobian(fun, _normal(argnums), "forward", bool(has_aux), bool(holomorphic))
 
 
-def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
     """Hessian: forward mode over reverse mode.
 
     Parameters
@@ -399,6 +448,8 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
         Positional arguments to differentiate with respect to.
     has_aux : bool, optional
         Whether `fun` returns `(output, aux)`.
+    holomorphic : bool, optional
+        Whether `fun` is complex-differentiable: needed where arguments and outputs are complex.
 
     Returns
     -------
@@ -409,6 +460,8 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     ------
     IntegerInputError
         If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
 
     Examples
     --------
@@ -418,4 +471,4 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     array([[4., 2.],
            [2., 0.]])
     """
-    return jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux)
+    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)

@@ -5,9 +5,11 @@ from types import TracebackType
 
 import numpy as np
 
-from functad.errors import HOME, FunctadError, MutationError, UnsupportedFunctionError
+from functad.errors import HOME, FunctadError, MutationError, NoValueError, UnsupportedFunctionError
 
 __all__ = ["presentable"]
+
+_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("scipy", "pandas"))
 
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
@@ -25,13 +27,19 @@ def _translated(error: Exception) -> FunctadError | None:
     text = str(error)
     location = _last_line(error.__traceback__)
     if "setting an array element with a sequence" in text:
-        cure = "collect the parts and use np.stack or np.concatenate, start from np.zeros_like(x), or use functad.numpy"
+        cure = "collect the parts in a list and join them with np.stack or np.concatenate, or choose elements with np.where"
         return MutationError(f"a traced value was written into a plain NumPy array, which cannot hold it: {cure}", location)
     if "loop of ufunc does not support argument" in text or (
         "ufunc" in text and ("not supported for the input types" in text or "from dtype('O')" in text)
     ):
         cure = "NumPy saw an array of Python objects there: build the array with np.stack, or use functad.numpy"
         return UnsupportedFunctionError(f"a function that has no rule for traced values was given some ({text}); {cure}", location)
+    if "expected a sequence of integers or a single integer, got 'Tracer" in text:
+        cure = "under jit make it a static argument (static_argnums), elsewhere leave it out of what is mapped or differentiated"
+        return NoValueError(f"a traced value was given as a size or shape, which must be known while tracing: {cure}", location)
+    if "object arrays are not supported" in text or "unsupported data types in input" in text:
+        cure = "compute it outside of the traced function, or spell it in NumPy"
+        return UnsupportedFunctionError(f"a function of another library was given traced values, which it does not know ({text}); {cure}", location)
     return None
 
 
@@ -39,7 +47,7 @@ def _last_line(traceback: TracebackType | None) -> str | None:
     found = None
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
-        if not filename.startswith((HOME, _NUMPY, "<")):
+        if not filename.startswith((HOME, _NUMPY, "<")) and not any(name in filename for name in _LIBRARIES):
             found = f"{filename}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found

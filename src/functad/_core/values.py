@@ -61,7 +61,8 @@ def force(cell: Cell) -> Any:
         if isinstance(step, str):
             raise NoValueError(
                 f"the value of a traced array was asked for (by `if`, `while`, `int()`, `bool()` or an index), but it depends on {step}, which "
-                "has no single value while tracing: use np.where to choose between values, or functad.cond to choose between computations"
+                "has no single value while tracing: use np.where to choose between values, or functad.cond to choose between computations; what "
+                "sets a size or a switch under jit is a static argument (static_argnums)"
             )
         missing = [i for i in top.inputs if type(i) is Cell and i.step is not None]
         if missing:

@@ -163,7 +163,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
     if kwargs.get("out") is not None:
         raise MutationError(
             f"np.{ufunc.__name__}(..., out=...) (or an in-place operator) would write traced values into a plain NumPy array: write "
-            "`z = z + x` instead of `z += x`, or start from np.zeros_like(x)"
+            "`z = z + x` instead of `z += x`"
         )
     if method != "__call__":
         found = DOORS[ufunc, method]
@@ -181,6 +181,16 @@ def _spelt(function: Any) -> str:
     return f"{module.replace('numpy', 'np', 1)}.{name}" if module.startswith("numpy") else name
 
 
+_INSTEAD = {  # what people write for functions that have no door yet, where the name alone says little
+    "block": "np.concatenate or np.stack", "cov": "np.mean and @", "corrcoef": "np.mean, @ and np.sqrt", "convolve": "a sum of slices, or @",
+    "correlate": "a sum of slices, or @", "polyval": "Horner's rule in a loop over the coefficients", "polyfit": "np.linalg.lstsq",
+    "heaviside": "np.where", "fix": "np.trunc", "sinc": "np.where and np.sin", "copysign": "np.abs and np.where",
+    "vander": "x[:, None] ** np.arange(n)",
+    "geomspace": "np.exp and np.linspace", "float_power": "x.astype(float) ** y", "histogram": "np.searchsorted and np.bincount",
+    "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.log(np.sum(np.exp(x - m))) + m, where m is np.max(x)",
+}  # fmt: skip
+
+
 def unsupported(function: Any, method: str = "__call__") -> UnsupportedFunctionError:
     """The error for a NumPy function without a door; names the nearest ones that have."""
     import difflib
@@ -193,8 +203,10 @@ def unsupported(function: Any, method: str = "__call__") -> UnsupportedFunctionE
     for f in DOORS:
         if not isinstance(f, tuple):
             known.setdefault(f.__name__, _spelt(f))
-    near = difflib.get_close_matches(name, sorted(known), 3, 0.5)
+    near = difflib.get_close_matches(name, sorted(known), 3, 0.6)
     hint = f"; the nearest that do: {', '.join(known[n] for n in near)}" if near else ""
+    if name in _INSTEAD:
+        hint = f"; spell it with {_INSTEAD[name]}"
     return UnsupportedFunctionError(
         f"{full} has no rule for traced values yet{hint}.  Compute it outside of the traced function, or spell it in supported functions"
     )

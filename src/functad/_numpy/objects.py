@@ -39,6 +39,11 @@ def object_array(x: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray[A
             f"out or use x.astype({np.dtype(dtype)}), build with np.stack or np.full_like, or use functad.numpy; functad.stop_gradient says that no "
             "derivative is wanted"
         )
+    if x.type.dtype.kind == "c":  # NumPy takes np.imag of an array of objects for 0, in silence
+        raise ConversionError(
+            "a traced complex value cannot become an element of a plain NumPy array: build with np.stack([x, y]) instead of np.array([x, y]), or "
+            "use functad.numpy.array"
+        )
     if x.ndim and x.size > MAX_ELEMENTS:
         raise ConversionError(
             f"a traced array of {x.size} elements cannot become a plain NumPy array (up to {MAX_ELEMENTS} become an array of scalars): use the "
