@@ -6,7 +6,8 @@ The names and signatures are JAX's, the vocabulary is NumPy's.  Importing functa
 from functad import _numpy as _numpy  # gives tracers their NumPy face
 from functad import errors, tree
 from functad._api.control import cond, scan, while_loop
-from functad._api.derivatives import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
+from functad._api.derivatives import grad, value_and_grad
+from functad._api.jacobians import hessian, jacfwd, jacobian, jacrev
 from functad._api.jit import jit, make_program, show_source
 from functad._api.mapping import vmap
 from functad._api.products import hvp, jvp, linear_transpose, linearize, stop_gradient, vjp
@@ -43,3 +44,13 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+_ON_DEMAND = frozenset({"flatten_util", "numpy", "testing"})  # modules that are imported when they are first asked for
+
+
+def __getattr__(name: str) -> object:
+    if name in _ON_DEMAND:
+        from importlib import import_module
+
+        return import_module(f"functad.{name}")
+    raise AttributeError(f"module 'functad' has no attribute {name!r}")

@@ -117,6 +117,8 @@ class Pullback:
 
 def _forward(fun: Callable[..., Any], primals: Sequence[Any], name: str, has_aux: bool = False) -> Any:
     """(traced, halves, values of the outputs, residuals, structures, counts, leaves, aux)."""
+    if not callable(fun):
+        raise UnsupportedArgumentError(f"{name} takes a function first, got {fun!r}")
     leaves, structures, counts = _trees(primals, name)
     traced = trace_call(_call_with(fun, structures, counts), leaves, len(leaves))
     aux_at = None

@@ -21,7 +21,7 @@ from functad._core.tracer import Tracer, make
 from functad._core.trie import Node, Root, root_of
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, computed, force, known
-from functad.errors import EscapedTracerError
+from functad.errors import EscapedTracerError, UnsupportedArgumentError
 
 __all__ = ["CURRENT", "Builder", "Door", "answer", "bind", "inline", "lift", "record", "shares_memory", "stage", "trace"]
 
@@ -259,6 +259,8 @@ def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Seque
     for position, low, high in node.ranges:  # a literal's value is not in the key, so each call is checked
         if type(operands[position]) is int and not low <= operands[position] <= high:
             raise OverflowError(f"Python integer {operands[position]} out of bounds for the integers from {low} to {high} that it meets")
+        if type(operands[position]) is Tracer:
+            raise _unchecked(low, high)
     for i in node.fresh:
         x = operands[i]
         if type(x) is Tracer:
@@ -272,6 +274,13 @@ def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Seque
         return make(builder, node.outputs, cell)
     parts = [make(builder, atom, computed(i, (cell,))) for i, atom in enumerate(node.outputs)]
     return node.container(parts) if node.container is not None else tuple(parts)
+
+
+def _unchecked(low: int, high: int) -> UnsupportedArgumentError:
+    return UnsupportedArgumentError(
+        f"a traced Python integer meets integers from {low} to {high}, and whether it fits cannot be checked while tracing: give it as a NumPy "
+        "integer of the array's dtype, or make it a static argument of jit"
+    )
 
 
 def _expand(
@@ -290,6 +299,9 @@ def _expand(
     node = Node(builder.node, edge)
     node.equations, node.operands = tuple(inner.equations), operands
     node.fresh = tuple(i for i, k in enumerate(keys) if isinstance(k, ArrayType))
+    for a, low, high in inner.ranges:
+        if a in operands and operands.index(a) not in node.fresh:
+            raise _unchecked(low, high)
     node.ranges = tuple((operands.index(a), low, high) for a, low, high in inner.ranges if a in operands)
     if isinstance(out, (tuple, list)):
         node.outputs = tuple(atom_of(x, inner) for x in out)

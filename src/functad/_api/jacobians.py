@@ -1,0 +1,222 @@
+"""jacobian, jacrev, jacfwd, hessian."""
+
+from collections.abc import Callable
+from typing import Any
+
+from functad import tree
+from functad._api.call import Traced, paired_structure, run_program, unflatten_output
+from functad._api.derivatives import Argnums, Derivative, normal_argnums
+from functad._core.program import Program, without_dead
+from functad._transforms import derivative
+from functad.errors import UnsupportedArgumentError
+
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
+
+
+class Jacobian(Derivative):
+    """jacobian, jacrev, jacfwd."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        argnums: int | tuple[int, ...] = 0,
+        mode: str = "auto",
+        has_aux: bool = False,
+        holomorphic: bool = False,
+    ) -> None:
+        super().__init__(function, argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic)
+        self.mode, self.has_aux, self.holomorphic = mode, has_aux, holomorphic
+        self.name = {"auto": "jacobian", "forward": "jacfwd", "reverse": "jacrev"}[mode]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The Jacobian: for each output leaf the tree of the arguments, with shape output shape + argument shape."""
+        traced, argument, leaves = self._traced(args, kwargs)
+        program, active = traced.program, traced.active(argument.mask)
+        differentiated = len(program.outputs)
+        structure = traced.out_structure
+        if self.has_aux:
+            structure = paired_structure(traced, self.name)
+            differentiated = structure.num_leaves
+            structure = None if structure.is_leaf() else structure
+        if (traced.out_static and any(i < differentiated for i in traced.out_static)) or not differentiated:
+            raise UnsupportedArgumentError(f"{self.name} of a function that returns something other than numbers and arrays")
+        key = ("jacobian plan", active, self.mode, differentiated, self.has_aux, self.holomorphic)
+        plan = program.memo.get(key)
+        if plan is None:
+            self._check_complex(traced, active, differentiated)
+            whole = derivative.jacobian(program, active, self._forward(traced, active, differentiated), differentiated)
+            first = differentiated if self.has_aux else len(program.outputs)
+            plan = program.memo[key] = without_dead(Program(whole.inputs, whole.equations, whole.outputs[first:]))
+        outs = run_program(plan, traced.inputs())
+        count = sum(active)
+        aux = outs[: len(outs) - count * differentiated]
+        blocks = outs[len(aux) :]
+        rows = [argument.rebuild(blocks[i * count : (i + 1) * count], leaves) for i in range(differentiated)]
+        result = rows[0] if structure is None else tree.unflatten(structure, rows)
+        return (result, unflatten_output(traced, [None] * differentiated + list(aux))[1]) if self.has_aux else result
+
+    def _check_complex(self, traced: Traced, active: tuple[bool, ...], outputs: int) -> None:
+        """Refuse what a mode would answer with half of the derivative."""
+        given = {v.type.dtype.kind for v, a in zip(traced.program.inputs, active, strict=True) if a}
+        found = {t.dtype.kind for t in traced.program.output_types[:outputs]}
+        if self.holomorphic:
+            if given != {"c"}:
+                raise UnsupportedArgumentError(f"{self.name} with holomorphic=True needs complex arguments")
+        elif "c" in given and "c" in found:
+            raise UnsupportedArgumentError(
+                f"{self.name} of a complex function of complex arguments: say holomorphic=True if it is complex-differentiable, else "
+                "differentiate its real and imaginary parts with respect to those of the argument"
+            )
+        elif "c" in found and self.mode == "reverse":
+            raise UnsupportedArgumentError(
+                f"{self.name} of a complex function of real arguments would lose the imaginary part: use jacfwd or jacobian"
+            )
+        elif "c" in given and self.mode == "forward":
+            raise UnsupportedArgumentError(f"{self.name} with complex arguments would follow the real axis only: use jacrev, jacobian or grad")
+
+    def _forward(self, traced: Traced, active: tuple[bool, ...], outputs: int) -> bool:
+        if self.mode != "auto":
+            return self.mode == "forward"
+        if not self.holomorphic:
+            if any(t.dtype.kind == "c" for t in traced.program.output_types[:outputs]):
+                return True
+            if any(v.type.dtype.kind == "c" for v, a in zip(traced.program.inputs, active, strict=True) if a):
+                return False
+        size_in = sum(v.type.size for v, a in zip(traced.program.inputs, active, strict=True) if a)
+        size_out = sum(t.size for t in traced.program.output_types[:outputs])
+        # reverse mode needs a rule that forward mode does not (while_loop has none), so it must win clearly
+        return size_out >= size_in or any(e.op.name == "while_loop" for e in traced.program.equations)
+
+
+def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+    """Jacobian, in forward or reverse mode by the number of inputs and outputs.
+
+    Parameters
+    ----------
+    fun : callable
+        Function of arrays or pytrees, returning an array or pytree.
+    argnums : int or sequence of int, optional
+        Positional arguments to differentiate with respect to.
+    has_aux : bool, optional
+        Whether `fun` returns `(output, aux)`.
+    holomorphic : bool, optional
+        Whether `fun` is complex-differentiable: needed where arguments and outputs are complex.
+
+    Returns
+    -------
+    callable
+        Returns for each output leaf the tree of the arguments; each leaf has shape `output.shape + argument.shape`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import jacobian
+    >>> jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    return Jacobian(fun, normal_argnums(argnums), "auto", bool(has_aux), bool(holomorphic))
+
+
+def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+    """Jacobian by reverse mode: one pullback for each output element.
+
+    Parameters
+    ----------
+    fun, argnums, has_aux, holomorphic
+        As for `jacobian`.
+
+    Returns
+    -------
+    callable
+        As for `jacobian`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import jacrev
+    >>> jacrev(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return Jacobian(fun, normal_argnums(argnums), "reverse", bool(has_aux), bool(holomorphic))
+
+
+def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+    """Jacobian by forward mode: one tangent for each input element.
+
+    Parameters
+    ----------
+    fun, argnums, has_aux, holomorphic
+        As for `jacobian`.
+
+    Returns
+    -------
+    callable
+        As for `jacobian`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import jacfwd
+    >>> jacfwd(lambda x: np.array([1.0, 3.0]) * x)(2.0)
+    array([1., 3.])
+    """
+    return Jacobian(fun, normal_argnums(argnums), "forward", bool(has_aux), bool(holomorphic))
+
+
+def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+    """Hessian: forward mode over reverse mode.
+
+    Parameters
+    ----------
+    fun : callable
+        Function with one real output (or a pytree of arrays, whose second derivatives are stacked).
+    argnums : int or sequence of int, optional
+        Positional arguments to differentiate with respect to.
+    has_aux : bool, optional
+        Whether `fun` returns `(output, aux)`.
+    holomorphic : bool, optional
+        Whether `fun` is complex-differentiable: needed where arguments and outputs are complex.
+
+    Returns
+    -------
+    callable
+        Returns trees of the arguments within trees of the arguments; leaves have shape `output.shape + argument.shape + argument.shape`.
+
+    Raises
+    ------
+    IntegerInputError
+        If a chosen argument is an integer or boolean array.
+    UnsupportedArgumentError
+        Where complex numbers leave half of the derivative out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functad import hessian
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
