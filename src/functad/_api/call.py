@@ -58,6 +58,10 @@ def unflatten_call(structure: Structure, leaves: Sequence[Any]) -> tuple[tuple[A
     return tree.unflatten(structure, leaves)  # type: ignore[no-any-return, arg-type]  # a TreeDef of (tuple, dict)
 
 
+MOST_SEEN = 10_000
+_SEEN: dict[tuple[tuple[int, ...], Any], ArrayType] = {}  # shape and dtype of arrays that were found traceable, bounded
+
+
 def leaf_type(x: Any) -> tuple[Any, ArrayType | None]:
     """(the value to use, its type), type None for what is not traced."""
     kind = SCALAR_TYPES.get(type(x))
@@ -77,7 +81,11 @@ def _array_leaf(x: np.ndarray[Any, Any]) -> tuple[Any, ArrayType | None]:
         raise UnsupportedArgumentError(f"{type(x).__name__} cannot be traced: pass a plain array (np.asarray(x), and the mask by itself)")
     if x.dtype.char in "?bhilqBHILQfdFD":
         kind = array_type(x.shape, x.dtype)
-        return x if x.dtype.isnative else x.astype(kind.dtype), kind
+        if not x.dtype.isnative:
+            return x.astype(kind.dtype), kind
+        if len(_SEEN) < MOST_SEEN:
+            _SEEN[x.shape, x.dtype] = kind
+        return x, kind
     if x.dtype.kind == "O" and any(type(v) is Tracer for v in x.flat):
         stacked = stack_objects(x)
         return stacked, stacked.type
@@ -120,7 +128,11 @@ def trace_call(
     positions: list[int] = []
     cells: list[Cell] = []
     for i, x in enumerate(leaves):
-        value, kind = leaf_type(x)
+        kind = _SEEN.get((x.shape, x.dtype)) if type(x) is np.ndarray else None
+        if kind is not None:
+            value = x
+        else:
+            value, kind = leaf_type(x)
         if kind is None:
             continue
         operands.append(value)
@@ -139,8 +151,10 @@ def trace_call(
             given = list(leaves)
             for i, t in zip(positions, tracers, strict=True):
                 given[i] = t
-        args, kwargs = unflatten_call(structure, given)
         try:
+            if type(structure) is int:
+                return _flatten_output(traced, function(*given))
+            args, kwargs = unflatten_call(structure, given)
             return _flatten_output(traced, function(*args, **kwargs))
         except (FunctadError, TypeError, ValueError) as error:
             raise presentable(error) from None

@@ -132,13 +132,14 @@ class Grad(Derivative):
         super().__init__(function, argnums, has_aux=has_aux, with_value=with_value, holomorphic=holomorphic)
         self.has_aux, self.with_value, self.holomorphic = has_aux, with_value, holomorphic
         self.name = "value_and_grad" if with_value else "grad"
+        self._key = f"{self.name} has_aux={has_aux} holomorphic={holomorphic}"  # of plans in a program's memo: a string's hash is kept
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient, in the tree, shapes and dtypes of the chosen arguments."""
         traced, argument, leaves = self._traced(args, kwargs)
         program = traced.program
         active = traced.active(argument.mask)
-        key = ("grad plan", active, self.with_value, self.has_aux, self.holomorphic)
+        key = (self._key, active)
         plan = program.memo.get(key)
         if plan is None:
             plan = program.memo[key] = self._plan(traced, active)

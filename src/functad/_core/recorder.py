@@ -71,15 +71,17 @@ class Builder:
         self.root = root
         self.node: Node = PLAIN if root is None else root
         self.open = True
-        self.arguments: list[Any] = []  # values of the captured: outer tracers, arrays, scalars
-        self.captured: dict[tuple[Builder, Atom], Var] = {}  # outer builder and atom -> our input
-        self.equations: list[Equation] = []
-        self.ranges: list[tuple[Atom, int, int]] = []  # whole numbers that must fit a dtype: (atom, lowest, highest)
-        self.alive: dict[Atom, Any] = {}  # see _primitives.alive (plain builders only)
-        self.structural: dict[Var, Equation] = {}  # variables with structural zeros, and what made them (plain builders only)
-        self.large: list[tuple[np.ndarray[Any, Any], Any]] = []  # held by reference, with the fingerprint at capture
-        self.views: set[Atom] = set()  # see `shares_memory`
-        self.scanned: Node | None = root
+        if root is None:
+            self.equations: list[Equation] = []
+            self.ranges: list[tuple[Atom, int, int]] = []  # whole numbers that must fit a dtype: (atom, lowest, highest)
+            self.alive: dict[Atom, Any] = {}  # see _primitives.alive
+            self.structural: dict[Var, Equation] = {}  # variables with structural zeros, and what made them
+        else:
+            self.arguments: list[Any] = []  # values of the captured: outer tracers, arrays, scalars
+            self.captured: dict[tuple[Builder, Atom], Var] = {}  # outer builder and atom -> our input
+            self.large: list[tuple[np.ndarray[Any, Any], Any]] = []  # held by reference, with the fingerprint at capture
+            self.views: set[Atom] | None = None  # see `shares_memory`
+            self.scanned: Node | None = root
 
 
 def bind(op: Primitive, *inputs: Any, **params: Any) -> tuple[Tracer, ...]:
@@ -150,7 +152,7 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
     if type(x) is Tracer:
         _check_encloses(builder, x.builder)
         assert builder is not None
-        if x.builder is builder:
+        if x.builder is builder or builder.plain:
             return x.atom, x.cell
         inner = builder.captured.get((x.builder, x.atom))  # two open traces may share variables: atoms are interned per path
         return (x.atom.type if inner is None else inner), x.cell
@@ -158,6 +160,8 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
         return lift(builder, CONVERT[0](x))
     if builder is None:
         raise _escaped()
+    if builder.plain:
+        return None, x  # an implementation gets it as it is
     kind = array_type(x.shape, x.dtype)
     return kind, capture(builder.large, x) if x.dtype.isnative else x.astype(kind.dtype)
 
@@ -215,7 +219,9 @@ def binary(door: Door, a: Any, b: Any) -> Any:
     if type(b) is Tracer and b.builder is builder:
         key_b, cell_b = b.atom, b.cell
     else:
-        key_b, cell_b = lift(builder, b)
+        key_b, cell_b = SCALAR_TYPES.get(type(b)), b  # type: ignore[assignment]  # a literal is its own value
+        if key_b is None or builder is None:
+            key_b, cell_b = lift(builder, b)
     if builder.plain:  # type: ignore[union-attr]  # lift has refused None
         return door.implementation(a, b)
     edge = (door, key_a, key_b, None)
@@ -320,15 +326,18 @@ def _expand(
 def shares_memory(tracer: Tracer) -> bool:
     """Whether another traced array shares its memory in NumPy: one is a view of the other.  Reads the path since it was last asked."""
     builder = tracer.builder
+    views = builder.views
+    if views is None:
+        views = builder.views = set()
     node: Node | None = builder.node
     while node is not None and node is not builder.scanned:
         if node.view:
             out = node.outputs if type(node.outputs) is tuple else (node.outputs,)
             if any(a.type.ndim for a in out):
-                builder.views.update((*node.operands, *out))
+                views.update((*node.operands, *out))
         node = node.parent
     builder.scanned = builder.node
-    return tracer.atom in builder.views
+    return tracer.atom in views
 
 
 GUARD = Door("guard", lambda *_: None)
@@ -367,7 +376,12 @@ def trace(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], ce
     builder = Builder(CURRENT.get(), root)
     token = CURRENT.set(builder)
     try:
-        out = function(*[make(builder, v, c) for v, c in zip(root.inputs, cells, strict=True)])
+        given = []
+        for v, c in zip(root.inputs, cells):  # noqa: B905  # as many as types; strict costs 0.2 us
+            tracer = Tracer()
+            tracer.builder, tracer.atom, tracer.cell = builder, v, c
+            given.append(tracer)
+        out = function(*given)
         atoms = []
         for x in out:
             if type(x) is not Tracer or x.builder is not builder:

@@ -13,7 +13,7 @@ from functad._core.program import Literal
 from functad._core.recorder import Door, binary, record, unary
 from functad._core.tracer import Tracer, install
 from functad._core.types import SCALAR_TYPES, array_type
-from functad._numpy.dispatch import DOORS, record_call, refuse
+from functad._numpy.dispatch import DOORS, PLAIN_CALLS, record_call, refuse
 from functad._numpy.promote import as_bool, broadcast_shapes, broadcast_to, cast, operand, weak_kind
 from functad._primitives import elementwise as e
 from functad._primitives import logic
@@ -146,6 +146,8 @@ def _declare(ufunc: np.ufunc) -> None:
 
     call.__name__ = ufunc.__name__
     DOORS[ufunc] = call
+    if ufunc is not np.power:  # its exponent decides what is recorded
+        PLAIN_CALLS[ufunc] = door
 
 
 for _ufunc in UFUNCS:
