@@ -8,14 +8,13 @@ from numpy.lib.array_utils import normalize_axis_index
 from functad._core.program import Literal
 from functad._core.types import array_type
 from functad._numpy import promote
-from functad._numpy.dispatch import DOORS, NO_VALUE, default_only, implements, refuse
-from functad._numpy.promote import as_array, as_bool, broadcast_shapes, broadcast_to, cast, operand, result_dtype
+from functad._numpy.dispatch import DOORS, NO_VALUE, implements, refuse
+from functad._numpy.promote import as_array, as_bool, broadcast_shapes, broadcast_to, cast, known_dtype, operand, result_dtype
 from functad._numpy.reducing import given, no_out
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import elementwise as e
 from functad._primitives import logic
 from functad._primitives.index import iota
-from functad.errors import UnsupportedArgumentError
 
 __all__ = ["as_type"]
 
@@ -28,17 +27,21 @@ def _like(x: Any, dtype: Any, shape: Any) -> Any:
     return array_type(tuple(int(n) for n in wanted), kind.dtype if dtype is None else known_dtype(dtype))
 
 
-def known_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype, if traced values can have it."""
-    found: np.dtype[Any] = np.dtype(dtype)
-    if found.char not in "?bhilqBHILQfdFD":
-        raise UnsupportedArgumentError(f"traced values have bool, integer, float32/64 or complex dtypes, not {found}")
-    return found
+def _laid_out(function: str, order: Any, ndim: int, device: Any = None) -> None:
+    """Refuse the layouts and devices that results do not have."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if order == "F" and ndim > 1:
+        refuse(function, "order", order, "results lie in memory as 'C' says")
+    if device not in (None, "cpu"):
+        refuse(function, "device", device, "there is but the CPU")
 
 
 def _filled_like(function: Any, value: Any) -> None:
     def implementation(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
-        return Literal(value, _like(a, dtype, shape))
+        kind = _like(a, dtype, shape)
+        _laid_out(function.__name__, order, kind.ndim, device)
+        return Literal(value, kind)
 
     implements(function, numeric=("a",), structural=("shape",))(implementation)
 
@@ -51,11 +54,13 @@ _filled_like(np.empty_like, 0)  # uninitialised in NumPy: zero is one of the val
 @implements(np.full_like, numeric=("a", "fill_value"), structural=("shape",))
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
     kind = _like(a, dtype, shape)
+    _laid_out("full_like", order, kind.ndim, device)
     return broadcast_to(cast(fill_value, kind.dtype), kind.shape)
 
 
 @implements(np.copy, numeric=("a",))
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    _laid_out("copy", order, operand(a).type.ndim)
     return operand(a)
 
 
@@ -96,6 +101,7 @@ def _between(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: 
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *, device: Any = None
 ) -> Any:
+    _laid_out("linspace", "C", 0, device)
     out, step = _between(start, stop, num, endpoint, dtype, axis)
     return (out, step) if retstep else out
 
@@ -166,6 +172,10 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, 
     no_out("clip", out)
     for name, value in kwargs.items():
         refuse("clip", name, value)
+    if a_min is NO_VALUE and a_max is not NO_VALUE or a_min is not NO_VALUE and a_max is NO_VALUE:
+        raise TypeError(f"clip() missing 1 required positional argument: '{'a_min' if a_min is NO_VALUE else 'a_max'}'")
+    if a_min is not NO_VALUE and (min is not NO_VALUE or max is not NO_VALUE):
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low, high = a_min if given(a_min) else min, a_max if given(a_max) else max
     bounds = [b for b in (low, high) if given(b)]
     x, *limits = promote.promote(a, *bounds)
@@ -221,6 +231,7 @@ def _rounded(x: Any, decimals: int) -> Any:
 def as_type(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     """ndarray.astype."""
     x, dtype = operand(x), known_dtype(dtype)
+    _laid_out("astype", order, x.type.ndim)
     if not np.can_cast(x.type.dtype, dtype, casting):  # type: ignore[arg-type]  # a string of the user's
         raise TypeError(f"Cannot cast array data from {x.type.dtype!r} to {dtype!r} according to the rule {casting!r}")
     return as_array(cast(x, dtype))
@@ -230,7 +241,7 @@ if hasattr(np, "astype"):
 
     @implements(np.astype, numeric=("x",))
     def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-        default_only("astype", device=(device, None))
+        _laid_out("astype", "K", 0, device)
         return as_type(x, dtype)
 
 

@@ -93,6 +93,8 @@ def _freeze(x: Any, data: bool, as_value: bool, operands: list[Any]) -> Any:
         return _SLOT
     if isinstance(x, (tuple, list)):
         return (kind, *[_freeze(v, data, as_value, operands) for v in x])
+    if kind is dict:
+        return (kind, *[(k, _freeze(v, data, as_value, operands)) for k, v in x.items()])
     if isinstance(x, np.ndarray):
         if as_value:
             return (np.ndarray, x.shape, x.dtype.str, x.tobytes())
@@ -111,7 +113,15 @@ def _thaw(frozen: Any, original: Any, given: Iterator[Any]) -> Any:
     if isinstance(original, (tuple, list)):
         parts = [_thaw(f, o, given) for f, o in zip(frozen[1:], original, strict=True)]
         return parts if isinstance(original, list) else tuple(parts)
+    if type(original) is dict:
+        return {k: _thaw(f[1], v, given) for f, (k, v) in zip(frozen[1:], original.items(), strict=True)}
     return frozen[1] if type(original) is Tracer else original
+
+
+def _known(door: Door, name: str, x: Any) -> None:
+    """Refuse a traced float where the value decides what is recorded."""
+    if type(x) is Tracer and x.dtype.kind in "fc":
+        refuse(door.name, name, x, "it must be a plain number")
 
 
 def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -125,8 +135,12 @@ def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any,
             operands.append(x)
             frozen.append(_SLOT)
         else:
+            _known(door, name, x)
             frozen.append(_freeze(x, name in numeric, name in structural, operands))
     ordered = sorted(kwargs) if len(kwargs) > 1 else list(kwargs)
+    for k in ordered:
+        if k in structural:
+            _known(door, k, kwargs[k])
     named = [_freeze(kwargs[k], k in numeric, k in structural, operands) for k in ordered]
 
     key = (len(frozen), *frozen, *ordered, *named)
@@ -152,8 +166,16 @@ def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any,
 def _array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     found = DOORS.get(function)
     if found is None:
+        if function in _TAKE_LIKE:  # NumPy asks about these for `like=` only, and takes it out
+            refuse(function.__name__, "like", self, "leave it out")
         raise unsupported(function)
     return found(*args, **kwargs)
+
+
+_TAKE_LIKE = {
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.empty, np.ones, np.zeros, np.full, np.arange,
+    np.eye, np.identity, np.tri, np.fromiter, np.frombuffer, np.fromfunction,
+}  # fmt: skip
 
 
 PLAIN_CALLS: dict[np.ufunc, Door] = {}  # ufuncs whose calls without keywords are recorded as they are

@@ -33,6 +33,9 @@ def _einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any =
         refuse("einsum", "order", order)
     terms, output, arrays = _parsed(operands)
     xs = strong(*arrays, dtype=dtype)
+    for x, wide in zip(arrays, xs, strict=True):
+        if not np.can_cast(operand(x).type.dtype, wide.type.dtype, casting):  # type: ignore[arg-type]  # a string of the user's
+            raise TypeError(f"np.einsum: cannot cast from {operand(x).type.dtype} to {wide.type.dtype} according to the rule {casting!r}")
     sizes = _sizes(terms, xs)
     steps = _path(terms, output, xs, sizes, optimize)
     held = list(zip(xs, terms, strict=True))

@@ -76,7 +76,7 @@ def _astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe",
     wanted = np.dtype(dtype)
     if not copy and wanted == self.dtype:
         return self
-    return record(_ASTYPE, (wanted, casting), (self,), lambda given: as_type(given[0], wanted, casting=casting))
+    return record(_ASTYPE, (wanted, order, casting), (self,), lambda given: as_type(given[0], wanted, order, casting))
 
 
 _SORT = Door("sort", lambda x, axis: sorted_along(order.sort, "sort", x, axis, None, None))
@@ -91,7 +91,7 @@ install("transpose", _transpose)
 install("flatten", _flatten)
 install("astype", _astype)
 install("sort", _sort_in_place)
-install("copy", lambda self, order="C": DOORS[np.copy](self))
+install("copy", lambda self, order="C": DOORS[np.copy](self, order))
 install("clip", lambda self, min=None, max=None, out=None, **kwargs: DOORS[np.clip](self, min, max, out, **kwargs))
 for _name in ("conj", "conjugate"):  # a real array is its own conjugate, not a copy
     install(_name, lambda self: np.conjugate(self) if self.dtype.kind == "c" else self)

@@ -15,9 +15,11 @@ from functad._core.tracer import Tracer
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._primitives.logic import convert
 from functad._primitives.shape import broadcast, concatenate, reshape
-from functad.errors import ShapeMismatchError
+from functad.errors import ShapeMismatchError, UnsupportedArgumentError
 
-__all__ = ["as_array", "as_bool", "broadcast_shapes", "broadcast_to", "cast", "operand", "promote", "result_dtype", "stacked", "weak_kind"]
+__all__ = [
+    "as_array", "as_bool", "broadcast_shapes", "broadcast_to", "cast", "known_dtype", "operand", "promote", "result_dtype", "stacked", "weak_kind",
+]  # fmt: skip
 
 
 def operand(x: Any) -> Tracer | Literal:
@@ -61,11 +63,20 @@ def result_dtype(*xs: Any) -> np.dtype[Any]:
     return np.result_type(*strong, *[weak_kind(k)(0) for k in kinds if k.weak])
 
 
+def known_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype, if traced values can have it."""
+    found: np.dtype[Any] = np.dtype(dtype)
+    if found.char not in "?bhilqBHILQfdFD":
+        raise UnsupportedArgumentError(f"dtype={found} cannot be honoured: traced values have bool, integer, float32/64 or complex dtypes")
+    return found
+
+
 def cast(x: Any, dtype: Any) -> Tracer | Literal:
     """x with that dtype, as `astype` does it."""
     x, dtype = operand(x), np.dtype(dtype)
     if x.type.dtype == dtype:
         return x  # type: ignore[no-any-return]  # a primitive returns tracers
+    dtype = known_dtype(dtype)
     if isinstance(x, Literal):
         value = x.type.dtype.type(x.value)
         return Literal(np.asarray(value).astype(dtype)[()], array_type(x.type.shape, dtype))

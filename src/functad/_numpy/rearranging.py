@@ -145,6 +145,21 @@ def _filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
     return broadcast_to(cast(value, dtype), shape)
 
 
+def _check_pad_keywords(mode: Any, stat_length: Any, constant_values: Any, end_values: Any, reflect_type: Any) -> None:
+    """Refuse the modes that are not known, and keywords that the mode does not take."""
+    if mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap"):
+        refuse("pad", "mode", mode, "constant, empty, edge, reflect, symmetric and wrap are known")
+    if reflect_type != "even":
+        refuse("pad", "reflect_type", reflect_type)
+    changed = {
+        "stat_length": stat_length is not None,
+        "constant_values": mode != "constant" and not (isinstance(constant_values, int) and constant_values == 0),
+        "end_values": not (isinstance(end_values, int) and end_values == 0),
+    }
+    for name in (n for n, yes in changed.items() if yes):
+        raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {name}")
+
+
 @implements(np.pad, numeric=("array", "constant_values"), structural=("pad_width",))
 def pad(
     array: Any, pad_width: Any, mode: Any = "constant", *, stat_length: Any = None, constant_values: Any = 0, end_values: Any = 0,
@@ -152,6 +167,7 @@ def pad(
 ) -> Any:  # fmt: skip
     x = operand(array)
     pairs = _pairs(pad_width, x.type.ndim)
+    _check_pad_keywords(mode, stat_length, constant_values, end_values, reflect_type)
     if mode in ("constant", "empty"):
         if isinstance(constant_values, int) and constant_values == 0:  # not given
             low, high = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
@@ -162,10 +178,6 @@ def pad(
             pieces = [p for p in (sides[0], x, sides[1]) if p.type.shape[axis]]
             x = joined(pieces, axis) if pieces else x
         return x
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        refuse("pad", "mode", mode, "constant, empty, edge, reflect, symmetric and wrap are known")
-    if reflect_type != "even":
-        refuse("pad", "reflect_type", reflect_type)
     for axis, pair in enumerate(pairs):
         if any(pair):
             places = np.pad(np.arange(x.type.shape[axis]), pair, mode=mode)  # NumPy itself says where each element comes from

@@ -157,6 +157,8 @@ def _variance(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, kee
         ddof = correction
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         refuse(name, "dtype", dtype, "give a floating-point one")
+    if dtype is not None and np.dtype(dtype).kind == "c":
+        refuse(name, "dtype", dtype, "a spread is real: convert the array, or the result")
     x = operand(a)
     x = cast(x, _inexact(x.type.dtype) if dtype is None else dtype)
     centre = mean_of(x, axis, True, where) if not given(mean) else operand(mean)

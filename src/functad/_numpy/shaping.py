@@ -125,8 +125,8 @@ def reshaped(x: Any, shape: Any, order: str = "C") -> Any:
 
 @implements(np.reshape, numeric=("a",), structural=("shape",), view=True)
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
-    if copy is False and order == "F":
-        refuse("reshape", "copy", copy)
+    if copy is False:
+        refuse("reshape", "copy", copy, "whether a traced value can be seen in another shape without a copy is not known")
     return reshaped(a, shape, order)
 
 
@@ -272,7 +272,7 @@ def _sequence(arrays: Any) -> list[Any]:
 def _nested(x: Any) -> Any:
     """An operand, or the array that a nested sequence stands for."""
     if isinstance(x, (tuple, list)):
-        return stacked([_nested(v) for v in x], 0)
+        return stacked([_nested(v) for v in x], 0) if x else operand(x)
     return operand(x)
 
 
@@ -297,12 +297,16 @@ def _concatenated(name: str, xs: Sequence[Any], axis: Any, dtype: Any, casting: 
     if any(x.type.ndim == 0 for x in given):
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = normalize_axis_index(axis, given[0].type.ndim)
-    if dtype is not None:
-        common = np.dtype(dtype)
-        if not np.can_cast(result_dtype(*given), common, casting):  # type: ignore[arg-type]  # a string of the user's
-            raise TypeError(f"Cannot cast array data from {result_dtype(*given)!r} to {common!r} according to the rule {casting!r}")
-        given = [cast(x, common) for x in given]
-    return joined(given, axis)
+    return joined(_given_dtype(given, dtype, casting), axis)
+
+
+def _given_dtype(given: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
+    """The parts of a join with its dtype, where the rule of casting allows it."""
+    common = result_dtype(*given) if dtype is None else np.dtype(dtype)
+    for x in given:
+        if not np.can_cast(x.type.dtype, common, casting):  # type: ignore[arg-type]  # a string of the user's
+            raise TypeError(f"Cannot cast array data from {x.type.dtype!r} to {common!r} according to the rule {casting!r}")
+    return [cast(x, common) for x in given]
 
 
 @implements(np.concatenate, getattr(np, "concat", np.concatenate), numeric=("arrays",), structural=("axis",))
@@ -314,8 +318,7 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
 @implements(np.stack, numeric=("arrays",), structural=("axis",))
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     no_out("stack", out)
-    out = stacked(_sequence(arrays), axis)
-    return out if dtype is None else _concatenated("stack", [out], 0, dtype, casting)
+    return stacked(_given_dtype(_sequence(arrays), dtype, casting), axis)
 
 
 @implements(np.vstack, numeric=("tup",))
@@ -436,7 +439,7 @@ def _writes(name: str, cure: str) -> Callable[..., Any]:
 
 
 for _name, _cure in dict(
-    copyto="use np.where(mask, new, old)", putmask="use np.where(mask, new, old)", place="use np.where(mask, new, old)",
+    copyto="use np.where(mask, new, old), or functad.numpy's full and full_like where NumPy's called it", putmask="use np.where(mask, new, old)", place="use np.where(mask, new, old)",
     put="use np.where(np.arange(x.size) == i, v, x), or build the array with np.stack", put_along_axis="build the array with np.where",
     fill_diagonal="use x * (1 - np.eye(n)) + np.diag(v)",
 ).items():  # fmt: skip

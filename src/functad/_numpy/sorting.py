@@ -33,14 +33,21 @@ def sorted_along(op: Any, name: str, a: Any, axis: Any, kind: Any, fields: Any) 
     return op(x, axis=normalize_axis_index(axis, x.type.ndim))
 
 
+def _kind_of(kind: Any, stable: Any) -> Any:
+    """The one algorithm there is, a stable one, whichever way it is asked for."""
+    if kind is not None and stable is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+    return kind
+
+
 @implements(np.sort, numeric=("a",), structural=("axis",))
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    return sorted_along(_SORT, "sort", a, axis, kind, order)
+    return sorted_along(_SORT, "sort", a, axis, _kind_of(kind, stable), order)
 
 
 @implements(np.argsort, numeric=("a",), structural=("axis",), method="argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    return sorted_along(_ARGSORT, "argsort", a, axis, kind, order)
+    return sorted_along(_ARGSORT, "argsort", a, axis, _kind_of(kind, stable), order)
 
 
 @implements(np.partition, numeric=("a",), structural=("kth", "axis"))

@@ -73,7 +73,7 @@ def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
         d = next(d for d in dtypes if d.char not in "?bhilqBHILQfdFD")
         raise UnsupportedArgumentError(f"np.{ufunc.__name__} would compute in {d}: traced values have bool, integer, float32/64 or complex dtypes")
     if ufunc is np.conjugate and dtypes[0].kind != "c":
-        return broadcast_to(given[0], shape)
+        return broadcast_to(cast(given[0], dtypes[0]), shape)
     out = op(*[broadcast_to(cast(x, d), shape) for x, d in zip(given, dtypes, strict=False)])
     if ufunc in _KEEPS_WEAK and all(x.type.weak for x in given) and isinstance(out, Tracer):
         out = _weakened(out)

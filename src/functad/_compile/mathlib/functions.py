@@ -47,10 +47,10 @@ def may_doubt(name: str) -> bool:
     return name in HELPERS and _chosen_body(HELPERS[name], careful=False)[1]
 
 
-def call_helper(helper: Helper, builder: Any, arguments: Sequence[Any], careful: bool) -> Any:
-    """A call of the helper's function, which is written into the module at its first use there."""
+def call_helper(helper: Helper, builder: Any, arguments: Sequence[Any], careful: bool, apart: bool = False) -> Any:
+    """A call of the helper's function, which is written into the module at its first use there; `apart`: never inlined."""
     body, doubtful = _chosen_body(helper, careful)
-    name = "functad." + helper.full_name
+    name = "functad." + helper.full_name + (".apart" if apart else "")
     function = builder.module.globals.get(name)
     if function is None:
         result = llvm_type(helper.result_kind)
@@ -58,7 +58,7 @@ def call_helper(helper: Helper, builder: Any, arguments: Sequence[Any], careful:
         returned = ir.LiteralStructType([result, ir.IntType(1)]) if doubtful else result
         function = ir.Function(builder.module, ir.FunctionType(returned, kinds), name)
         function.linkage = "internal"
-        for attribute in ("alwaysinline", "nounwind"):
+        for attribute in ("noinline" if apart else "alwaysinline", "nounwind"):
             function.attributes.add(attribute)
         inner = ir.IRBuilder(function.append_basic_block("entry"))
         answer = body(*(Value(inner, helper.argument_kind, argument) for argument in function.args))
