@@ -172,7 +172,7 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, 
     no_out("clip", out)
     for name, value in kwargs.items():
         refuse("clip", name, value)
-    if a_min is NO_VALUE and a_max is not NO_VALUE or a_min is not NO_VALUE and a_max is NO_VALUE:
+    if (a_min is NO_VALUE) != (a_max is NO_VALUE):
         raise TypeError(f"clip() missing 1 required positional argument: '{'a_min' if a_min is NO_VALUE else 'a_max'}'")
     if a_min is not NO_VALUE and (min is not NO_VALUE or max is not NO_VALUE):
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")

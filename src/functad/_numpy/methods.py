@@ -50,9 +50,9 @@ _attribute("device", lambda self: "cpu")
 def _reshape(self: Tracer, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    if order == "C" and all(type(n) is int for n in shape):  # the usual call: half the time of the general door
+    if order == "C" and copy is not False and all(type(n) is int for n in shape):  # the usual call: half the time of the general door
         return unary(_RESHAPE, self, shape)
-    return DOORS[np.reshape](self, shape, order)
+    return DOORS[np.reshape](self, shape, order, copy=copy)
 
 
 _RESHAPE = Door("reshape", lambda x, shape: reshaped(x, shape), view=True)

@@ -439,7 +439,8 @@ def _writes(name: str, cure: str) -> Callable[..., Any]:
 
 
 for _name, _cure in dict(
-    copyto="use np.where(mask, new, old), or functad.numpy's full and full_like where NumPy's called it", putmask="use np.where(mask, new, old)", place="use np.where(mask, new, old)",
+    copyto="use np.where(mask, new, old), or functad.numpy's full and full_like where NumPy's called it",
+    putmask="use np.where(mask, new, old)", place="use np.where(mask, new, old)",
     put="use np.where(np.arange(x.size) == i, v, x), or build the array with np.stack", put_along_axis="build the array with np.where",
     fill_diagonal="use x * (1 - np.eye(n)) + np.diag(v)",
 ).items():  # fmt: skip
