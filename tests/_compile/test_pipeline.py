@@ -244,6 +244,7 @@ def test_host_steps_between_kernels():
 
 def test_huge_programs_are_cut(monkeypatch):
     monkeypatch.setattr(segments, "MOST_EQUATIONS", 3)
+    monkeypatch.setattr(segments, "PIECE", 3)
     kind = array_type((5,), F8)
 
     def f(x):
