@@ -140,6 +140,21 @@ def test_static_values_are_told_apart_by_type():
     assert [compiled(1.0, k) for k in (1, 1.0, True, 1)] == [1.0, 2.0, 3.0, 1.0]
 
 
+def test_static_arguments_within_other_transforms():
+    def power(x, n):
+        assert type(n) is int
+        return x**n if n > 2 else x
+
+    by_place, by_name = fd.jit(power, static_argnums=1), fd.jit(power, static_argnames="n")
+    assert fd.grad(by_place)(2.0, 3) == fd.grad(by_name)(2.0, n=3) == fd.jacfwd(by_place)(2.0, 3) == 12.0
+    assert fd.hessian(by_place)(2.0, 3) == fd.jit(fd.hessian(by_place), static_argnums=1)(2.0, 3) == 12.0
+    assert fd.grad(fd.jit(lambda x, twice: 2 * x if twice else x, static_argnums=1))(1.0, True) == 2.0
+    with pytest.raises(fd.errors.UnsupportedArgumentError, match="bind"):
+        fd.grad(fd.jit(lambda x, a: x * a, static_argnums=1))(1.0, 0.5)
+    with pytest.raises(fd.errors.NoValueError, match="static"):
+        fd.jit(by_place)(2.0, 3)
+
+
 def test_strings_and_functions_are_part_of_the_signature():
     counted = Counted(lambda x, name, f: f(x) if name == "apply" else x)
     compiled = fd.jit(counted)

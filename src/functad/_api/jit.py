@@ -17,6 +17,7 @@ from functad._api.call import Structure, Traced, executable, flatten_call, leaf_
 from functad._api.transformed import Transformed
 from functad._core.interpret import compile_source
 from functad._core.program import Program
+from functad._core.recorder import answer
 from functad._core.tracer import Tracer
 from functad.errors import UnsupportedArgumentError
 
@@ -99,11 +100,15 @@ class Jit(Transformed):
         for a in self.static_argnums:
             if -len(names) <= a < len(names) and names[a] in kwargs:
                 named[names[a]] = kwargs[names[a]]
+        fixed = {i: _plain_whole(v) for i, v in fixed.items()}
+        named = {k: _plain_whole(v) for k, v in named.items()}
         statics = (tuple(sorted(fixed.items())), tuple(sorted(named.items())))
         try:
             hash(statics)
         except TypeError:
-            raise UnsupportedArgumentError(f"static arguments of jit must be hashable, got {[*fixed.values(), *named.values()]!r}") from None
+            values = [*fixed.values(), *named.values()]
+            cure = ": bind what is static within the other transform, grad(lambda x: f(x, 0.5))" if any(type(v) is Tracer for v in values) else ""
+            raise UnsupportedArgumentError(f"static arguments of jit must be hashable, got {values!r}{cure}") from None
         original, count = self.function, len(args)
 
         def function(*rest: Any, **keywords: Any) -> Any:
@@ -147,6 +152,14 @@ def _positional_names(function: Callable[..., Any]) -> tuple[str, ...]:
     except (TypeError, ValueError):  # written in C
         return ()
     return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def _plain_whole(x: Any) -> Any:
+    """The value of a traced whole number or boolean (another transform's argument), which has no derivative to lose."""
+    if type(x) is not Tracer or x.ndim or x.dtype.kind not in "biu":
+        return x
+    kind = bool if x.dtype.kind == "b" else int
+    return answer(x, kind) if x.type.weak or kind is bool else x.dtype.type(answer(x, kind))
 
 
 def _typed(value: Any) -> Any:

@@ -11,6 +11,7 @@ Hot path: one traced positional argument and nothing else is one dictionary look
 import builtins
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -206,6 +207,9 @@ install("__array_ufunc__", _array_ufunc)
 def _spelt(function: Any) -> str:
     """A NumPy function's name with its module, as a user writes it."""
     name = getattr(function, "__name__", str(function))
+    if isinstance(function, np.ufunc) and getattr(np, name, None) is not function:  # a ufunc does not know its module
+        special = sys.modules.get("scipy.special")
+        return f"scipy.special.{name}" if getattr(special, name, None) is function else name
     module = getattr(function, "__module__", "numpy") or "numpy"
     return f"{module.replace('numpy', 'np', 1)}.{name}" if module.startswith("numpy") else name
 
