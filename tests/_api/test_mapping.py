@@ -23,6 +23,24 @@ def test_an_argument_that_is_not_mapped(in_axes):
     np.testing.assert_allclose(fd.vmap(np.dot, in_axes=in_axes)(ROWS, V), ROWS @ V, rtol=1e-15)
 
 
+def test_an_argument_that_is_not_mapped_has_a_value():
+    def power(x, n):
+        for _ in range(n):
+            x = x * x if n > 1 else -x
+        return x
+
+    for n in (1, 2, 3, 2):
+        np.testing.assert_allclose(fd.vmap(power, in_axes=(0, None))(np.array([1.0, 2.0]), n), power(np.array([1.0, 2.0]), n))
+    chosen = fd.vmap(lambda p: p["x"] if p["scale"] > 0 else -p["x"], in_axes=({"x": 0, "scale": None},))
+    np.testing.assert_array_equal(chosen({"x": np.ones(2), "scale": -1.0}), [-1.0, -1.0])
+    np.testing.assert_array_equal(fd.grad(lambda s: np.sum(fd.vmap(lambda x, s: x * s if s > 0 else x, in_axes=(0, None))(np.ones(3), s)))(2.0), 3.0)
+    np.testing.assert_array_equal(fd.vmap(fd.jit(power, static_argnums=1), in_axes=(0, None))(np.array([3.0]), 2), [81.0])
+    with pytest.raises(fd.errors.NoValueError, match="jit"):
+        fd.jit(lambda x, n: fd.vmap(power, in_axes=(0, None))(x, n))(np.ones(2), 2)
+    with pytest.raises(fd.errors.NoValueError, match="mapped"):
+        fd.vmap(lambda x, s: x if x * s > 0 else -x, in_axes=(0, None))(np.ones(2), 2.0)
+
+
 def test_axes_as_a_tree():
     f = lambda p, s: p["w"] @ p["x"] + s
     p = {"w": np.stack([np.eye(3)] * 4, axis=1), "x": V}

@@ -5,7 +5,7 @@ function as it is.  `trace_call` runs the function on tracers; `run_program` eva
 step when the call itself is being traced.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,11 +117,13 @@ class Traced:
 
 
 def trace_call(
-    function: Callable[..., Any], leaves: Sequence[Any], structure: Structure, reason: str | None = None, types: Sequence[Any] | None = None
-) -> Traced:
+    function: Callable[..., Any], leaves: Sequence[Any], structure: Structure, reason: str | None = None, types: Sequence[Any] | None = None,
+    valued: Container[int] = (),
+) -> Traced:  # fmt: skip
     """Run the function on tracers of its leaves.
 
-    `reason` says why the leaves have no value (else questions about them are answered); `types` replaces the types of the leaves.
+    `reason` says why the leaves have no value (else questions about them are answered), those at the places `valued` excepted; `types` replaces the
+    types of the leaves.
     """
     operands: list[Any] = []
     kinds: list[ArrayType] = []
@@ -138,7 +140,7 @@ def trace_call(
         operands.append(value)
         kinds.append(kind if types is None or types[i] is None else types[i])
         positions.append(i)
-        if reason is not None:
+        if reason is not None and i not in valued:
             cells.append(unknown(reason))
         else:
             cells.append(value.cell if type(value) is Tracer and value.cell is not None else known(value))

@@ -80,7 +80,8 @@ class Vmap(Transformed):
             found = "; ".join(sizes.values()) if sizes else "in_axes maps none of the arguments"
             raise ShapeMismatchError(f"vmap needs one common size for the mapped axes: {found}")
         size = next(iter(sizes))
-        traced = trace_call(self.function, leaves, structure, "a mapped argument of vmap", types)
+        valued = [i for i, axis in enumerate(normal) if axis is None]  # the same in every example
+        traced = trace_call(self.function, leaves, structure, "a mapped argument of vmap", types, valued)
         places = (*[None] * len(traced.captured), *[normal[i] for i in traced.positions])
         out_axes = tuple(self._out_axes(traced))
         key = ("vmap plan", places, out_axes, size)
@@ -143,7 +144,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
     fun : callable
         Function of single examples.
     in_axes : int, None, or tuple or pytree of them, optional
-        Which axis of each positional argument is mapped; None hands the argument to every example.  Keyword arguments are mapped over axis 0.
+        Which axis of each positional argument is mapped; None hands the argument to every example, and it may be asked for its value.  Keyword
+        arguments are mapped over axis 0.
     out_axes : int, None or pytree of them, optional
         Where the mapped axis appears in each output.
 
