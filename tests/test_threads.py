@@ -136,6 +136,40 @@ def test_a_forked_process_goes_on():
     assert done.returncode == 0, done.stderr
 
 
+SPAWN = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import numpy as np
+import functad as fd
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for transformed in (fd.grad(np.sum), fd.jit(fd.grad(np.sum))):
+            assert np.array_equal(pool.submit(transformed, np.zeros(3)).result(), np.ones(3))
+"""
+
+
+def test_a_spawned_process_takes_transformed_functions(tmp_path):
+    script = tmp_path / "spawning.py"
+    script.write_text(SPAWN, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_kernel_lets_other_threads_run():
+    """Python counts on while a kernel of many steps runs: it could not if the kernel held the interpreter's lock."""
+    f = fd.jit(lambda x, ts: fd.scan(lambda c, t: (np.sin(c) + t, None), x, ts)[0])
+    ts = np.zeros(5_000_000)
+    f(0.5, ts[:2])
+    worker = threading.Thread(target=f, args=(0.5, ts))
+    worker.start()
+    counted = 0
+    while worker.is_alive():
+        counted += 1
+    worker.join()
+    assert counted > 1000
+
+
 # ---- pickles: of functions of this module, which pickle by name
 
 
