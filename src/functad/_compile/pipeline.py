@@ -89,7 +89,8 @@ def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, Ke
             except KernelError as error:
                 message = str(error).split("\n  at ")[0]
                 raise KernelError(
-                    f"{message}\n\n{text.source}\nThis is a fault of functad; until it is mended, evaluate in NumPy with `evaluator('numpy')`"
+                    f"{message}\n\n{text.source}\nThis is a fault of functad; until it is mended, evaluate in NumPy, "
+                    "inside `with functad.evaluator('numpy'):`"
                 ) from None
         return recipe.kernel, recipe.text
 
