@@ -76,6 +76,7 @@ AS_NUMPY = {
     "sort asked for twice": lambda x: np.sort(x, kind="stable", stable=True),
     "clip with both spellings": lambda x: np.clip(x, 0.0, 1.0, max=2.0),
     "clip with one bound": lambda x: np.clip(x, 0.0),
+    "complex places of interp": lambda x: np.interp(x + 1j, [0.0, 1.0], [1.0, 2.0]),
     "keyword of another mode": lambda x: np.pad(x, 1, mode="edge", constant_values=3.0),
     "statistics of a constant": lambda x: np.pad(x, 1, stat_length=3),
 }

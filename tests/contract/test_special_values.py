@@ -303,3 +303,15 @@ def test_extremes_of_empty_arrays_are_refused_as_by_numpy(reduction):
 
 def test_sums_of_infinities_of_both_signs_are_nan():
     assert np.isnan(fd.jit(np.sum)(np.array([inf, -inf])))
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("exponent", [-2, -1, -1.0, -0.5, 0, 0.5, 1, 2, 2.0, 3])
+def test_powers_of_complex_numbers_in_a_kernel(exponent, dtype):
+    """At zero a negative power is NaN or infinite, as NumPy says; it raises nothing."""
+    x = np.array([0, 1, -1j, 2 + 1j, -2.5], dtype)
+    with np.errstate(all="ignore"), fd.evaluator("kernel"):
+        found, expected = fd.jit(lambda x: x**exponent)(x), x**exponent
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found[1:], expected[1:], rtol=4 * np.finfo(dtype).eps)
+    assert np.array_equal(np.isfinite(found[:1]), np.isfinite(expected[:1]))

@@ -34,6 +34,8 @@ def _wrapped(x: Any, points: Any, values: Any, period: Any) -> tuple[Any, Any, A
 
 @implements(np.interp, numeric=("x", "xp", "fp", "left", "right", "period"))
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    if "c" in (operand(x).type.dtype.kind, operand(xp).type.dtype.kind):
+        raise TypeError("np.interp: x and xp must be real, and one of them is complex: take np.real or np.abs")
     where, points, values = cast(x, np.float64), cast(xp, np.float64), operand(fp)
     values = cast(values, np.complex128 if values.type.dtype.kind == "c" else np.float64)
     if points.type.ndim != 1 or values.type.ndim != 1:

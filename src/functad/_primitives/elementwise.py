@@ -101,7 +101,7 @@ def _power_emit(codes: Any, out: str, x: str, exponent: Any) -> str | None:
             square = f"({square} * {square})"
         return text
     if value == -1 and codes[0][0] in "fc":
-        return f"({out}(1.0) / {x})"
+        return f"({out}(1.0) / {x})" if codes[0][0] == "f" else f"divide_{out}({out}(1.0), {x})"
     if codes[0][0] == "f":
         return f"pow_{codes[0]}({x}, {out}({float(value)!r}))"
     return f"power_{codes[0]}({x}, {out}({value}))" if codes[0][0] == "i" and value >= 0 else None
