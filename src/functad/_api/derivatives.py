@@ -178,6 +178,8 @@ class Grad(Derivative):
             raise NonScalarOutputError(self._refusal(f"an array of shape {out.shape}"))
         if out.dtype.kind not in "fc":
             raise NonScalarOutputError(self._refusal(f"a number of dtype {out.dtype}, whose derivative is zero everywhere"))
+        if self.holomorphic and out.dtype.kind != "c":
+            raise UnsupportedArgumentError(f"{self.name} with holomorphic=True needs a complex output, got {out.dtype}")
         if self.holomorphic:
             for v, on in zip(traced.program.inputs, active, strict=True):
                 if on and v.type.dtype.kind != "c":

@@ -60,8 +60,8 @@ class Jacobian(Derivative):
         given = {v.type.dtype.kind for v, a in zip(traced.program.inputs, active, strict=True) if a}
         found = {t.dtype.kind for t in traced.program.output_types[:outputs]}
         if self.holomorphic:
-            if given != {"c"}:
-                raise UnsupportedArgumentError(f"{self.name} with holomorphic=True needs complex arguments")
+            if given != {"c"} or found != {"c"}:
+                raise UnsupportedArgumentError(f"{self.name} with holomorphic=True needs complex arguments and a complex output")
         elif "c" in given and "c" in found:
             raise UnsupportedArgumentError(
                 f"{self.name} of a complex function of complex arguments: say holomorphic=True if it is complex-differentiable, else "

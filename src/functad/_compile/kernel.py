@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import ctypes
 import hashlib
 import linecache
@@ -250,9 +251,11 @@ def _lowered(tree: ast.Module, name: str, arguments: tuple[str, ...], symbol: st
     from . import lowering
     from .mathlib import functions, intrinsics, lookup
 
-    names = _global_names(tree)
+    names, calls = _global_names(tree), _Calls()
+    tree = calls.visit(copy.deepcopy(tree))
     namespace: dict[str, Any] = {"__name__": "functad_kernels"}
-    namespace |= {used: lookup(used, careful) for used in names if not hasattr(builtins, used)}
+    namespace |= {used: lookup(used, careful) for used in _global_names(tree) if used not in calls.names and not hasattr(builtins, used)}
+    namespace |= {renamed: lookup(used, careful) for renamed, used in calls.names.items()}
     if not careful and any(map(functions.may_doubt, names)):
         tree = ast.fix_missing_locations(_SettleReturns().visit(tree))
         namespace["settle"] = intrinsics.settle()
@@ -261,6 +264,21 @@ def _lowered(tree: ast.Module, name: str, arguments: tuple[str, ...], symbol: st
         return lowering.lower(namespace[name], arguments, symbol)
     except NumbaError as error:
         raise where.error_of_numba(str(error)) from None
+
+
+class _Calls(ast.NodeTransformer):
+    """`i1(x)` becomes `call_i1(x)`: in Python a loop index of that name would hide the cast to int8."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}  # new name -> helper
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id):
+            renamed = "call_" + node.func.id
+            self.names[renamed] = node.func.id
+            node.func = ast.copy_location(ast.Name(renamed, ast.Load()), node.func)
+        return node
 
 
 class _SettleReturns(ast.NodeTransformer):

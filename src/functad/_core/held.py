@@ -20,9 +20,24 @@ def capture(held: Held, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A copy of a small array; a large one by reference, with its fingerprint, so that a later write is seen."""
     if x.nbytes <= COPY_BELOW:
         return np.array(x)
-    if x.flags.writeable and not any(array is x for array, _ in held):
-        held.append((x, fingerprint(x)))
+    if not _may_be_written(x):
+        return x
+    for array, before in held:
+        if array is x:
+            if fingerprint(x) != before:
+                raise _written(x)
+            return x
+    held.append((x, fingerprint(x)))
     return x
+
+
+def _may_be_written(x: Any) -> bool:
+    """Whether an array or one that it is a view of is writeable; what is read-only throughout is taken at its word."""
+    while isinstance(x, np.ndarray):
+        if x.flags.writeable:
+            return True
+        x = x.base
+    return False
 
 
 def fingerprint(x: np.ndarray[Any, Any]) -> Any:
@@ -39,7 +54,11 @@ def check_unwritten(held: Held) -> None:
     """Raise if an array that is held by reference was written to since it was used."""
     for x, before in held:
         if fingerprint(x) != before:
-            raise MutationError(
-                f"an array of {x.nbytes} bytes was written to after it had been used together with traced values in the same call; functad holds "
-                f"arrays above {COPY_BELOW} bytes by reference: use a copy (x.copy()) for what is refilled later"
-            )
+            raise _written(x)
+
+
+def _written(x: np.ndarray[Any, Any]) -> MutationError:
+    return MutationError(
+        f"an array of {x.nbytes} bytes was written to after it had been used together with traced values in the same call; functad holds "
+        f"arrays above {COPY_BELOW} bytes by reference: use a copy (x.copy()) for what is refilled later"
+    )
