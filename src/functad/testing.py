@@ -95,7 +95,7 @@ def check_grads(
 
 def _array(x: Any) -> Any:
     """A leaf as an inexact array or NumPy scalar."""
-    return np.asarray(float_leaf(x, "check_grads", "an argument"))[()]
+    return np.asarray(float_leaf(x, "check_grads", lambda: "an argument"))[()]
 
 
 def _lowest(trees: Any) -> "type[np.floating[Any]]":

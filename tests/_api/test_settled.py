@@ -27,3 +27,13 @@ def test_the_rule_counts_the_calls_of_a_settled_pullback():
     results = [pullback(x)[0] for _ in range(100)]
     for r in results:
         np.testing.assert_array_equal(r, results[0])
+
+
+def test_jit_answers_alike_inside_and_outside_of_other_transforms():
+    weights = np.ones(20_000)  # above the size that is copied at each use
+    f = fd.jit(lambda x: np.sum(weights * x))
+    assert f(2.0) == 40_000.0
+    weights[:] = 3.0  # jit has promised a pure function: the first call's values stay, everywhere
+    assert f(2.0) == 40_000.0
+    assert fd.grad(f)(2.0) == 20_000.0
+    assert fd.value_and_grad(lambda x: f(x))(2.0)[0] == 40_000.0

@@ -15,7 +15,7 @@ from functad._api.presenting import presentable
 from functad._core.program import Program
 from functad._core.recorder import CURRENT, Door, inline, record, trace
 from functad._core.tracer import Tracer
-from functad._core.types import SCALAR_TYPES, ArrayType, array_type
+from functad._core.types import DTYPE_CODES, SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, known, unknown
 from functad._numpy.objects import stack_objects
 from functad.errors import FunctadError, UnsupportedArgumentError
@@ -79,7 +79,7 @@ def leaf_type(x: Any) -> tuple[Any, ArrayType | None]:
 def _array_leaf(x: np.ndarray[Any, Any]) -> tuple[Any, ArrayType | None]:
     if type(x) is not np.ndarray and isinstance(x, (np.ma.MaskedArray, np.matrix)):
         raise UnsupportedArgumentError(f"{type(x).__name__} cannot be traced: pass a plain array (np.asarray(x), and the mask by itself)")
-    if x.dtype.char in "?bhilqBHILQfdFD":
+    if x.dtype.char in DTYPE_CODES:
         kind = array_type(x.shape, x.dtype)
         if not x.dtype.isnative:
             return x.astype(kind.dtype), kind

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,19 @@ Argnums = int | Sequence[int]
 
 
 def normal_argnums(argnums: Argnums) -> int | tuple[int, ...]:
-    if isinstance(argnums, (tuple, list)):
-        return tuple(operator.index(a) for a in argnums)
-    return operator.index(argnums)  # type: ignore[arg-type]  # not a sequence here
+    """Argnums as a whole number or a tuple of them."""
+    try:
+        if isinstance(argnums, (tuple, list)):
+            return tuple(operator.index(a) for a in argnums)
+        return operator.index(argnums)  # type: ignore[arg-type]  # not a sequence here
+    except TypeError:
+        raise UnsupportedArgumentError(
+            f"argnums must be a whole number or a tuple of them, got {argnums!r}; the function's arguments go to what is returned: grad(f)(x)"
+        ) from None
 
 
-def float_leaf(x: Any, name: str, where: str) -> Any:
-    """The leaf as something that has derivatives: a single whole number counts as float, traced ones too."""
+def float_leaf(x: Any, name: str, where: Callable[[], str]) -> Any:
+    """The leaf as something that has derivatives: a single whole number counts as float, traced ones too; `where` names it in an error."""
     if type(x) is int:
         return float(x)
     if isinstance(x, np.integer):
@@ -49,7 +56,7 @@ def float_leaf(x: Any, name: str, where: str) -> Any:
         return float_leaf(np.asarray(x), name, where)
     found = f"dtype {dtype}" if dtype is not None else f"type {type(x).__name__}"
     raise IntegerInputError(
-        f"{name} differentiates with respect to floating-point numbers, but {where} has {found}: pass x.astype(float) (or 1.0 instead of 1), "
+        f"{name} differentiates with respect to floating-point numbers, but {where()} has {found}: pass x.astype(float) (or 1.0 instead of 1), "
         "or leave it out with argnums"
     )
 
@@ -104,16 +111,18 @@ class Derivative(Transformed):
             if m:
                 x = leaves[i]
                 kind = type(x)
-                if kind is float or (kind is np.ndarray and x.dtype.kind in "fc"):
+                if kind is float or kind is np.float64 or (kind is np.ndarray and x.dtype.kind in "fc"):
                     continue
                 if kind is Tracer and x.type.is_inexact:
                     continue
                 leaves = list(leaves)
-                leaves[i] = float_leaf(x, self.name, self._leaf_name(i, args, kwargs) if len(leaves) > 1 else "its argument")
+                leaves[i] = float_leaf(x, self.name, partial(self._leaf_name, i, args, kwargs))
         return trace_call(self.function, leaves, structure), argument, leaves
 
     def _leaf_name(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """How an error names a leaf: argument 0 ['w'][1]."""
+        """How an error names a leaf: argument 0['w'][1]."""
+        if len(args) == 1 and not kwargs and tree.structure(args[0]).is_leaf():
+            return "its argument"
         name = tree.leaf_names((args, kwargs))[i]
         return "argument " + name.removeprefix("[0]").replace("[", "", 1).replace("]", "", 1)
 

@@ -37,12 +37,15 @@ def _mismatch(*_: Any, **__: Any) -> Any:
 class _Entry:
     """One signature: the trace, and the quick way to call it."""
 
-    __slots__ = ("bound", "call", "flat", "program", "traced")
+    __slots__ = ("bound", "call", "captured", "flat", "program", "traced")
 
     def __init__(self, traced: Traced) -> None:
         self.traced = traced
         self.program = traced.program
         self.bound = {i: np.array(x, t.dtype, order="C") for i, (x, t) in enumerate(zip(traced.captured, self.program.input_types, strict=False))}
+        # the copies that the kernel reads serve inside of other traces too: one answer, whatever is written to the originals later
+        self.captured = [self.bound[i] if isinstance(x, np.ndarray) else x for i, x in enumerate(traced.captured)]
+        traced.captured, traced.operands = [], [None] * len(traced.operands)  # only their number is needed from here on
         self.flat: Callable[..., Any] = executable(self.program).caller(self.bound)
         self.call: Callable[..., Any] | None = None
 
@@ -133,7 +136,7 @@ class Jit(Transformed):
                     entry = self._entries[key] = _Entry(traced)
         operands = [x for x in leaves if leaf_type(x)[1] is not None]
         if any(type(x) is Tracer for x in operands):
-            outs = run_program(entry.program, [*entry.traced.captured, *operands])
+            outs = run_program(entry.program, [*entry.captured, *operands])
             return unflatten_output(entry.traced, outs)
         if entry.call is None:
             entry.call = _wrapper(self, entry, args, kwargs, structure)

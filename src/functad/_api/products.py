@@ -44,7 +44,7 @@ def _trees(primals: Sequence[Any], name: str) -> tuple[list[Any], list[Any], lis
         else:
             part, structure = tree.flatten(p)
             structure = None if structure.is_leaf() else structure
-        leaves += [float_leaf(x, name, f"argument {len(counts)}") for x in part]
+        leaves += [float_leaf(x, name, lambda: f"argument {len(counts)}") for x in part]
         structures.append(structure)
         counts.append(len(part))
     return leaves, structures, counts

@@ -17,13 +17,12 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from .mathlib import arithmetic, blas, complex_numbers
+from .mathlib import CONSTRUCTORS, arithmetic, blas, complex_numbers
 from .mathlib.functions import FLAG, call_helper, doubt_flag
 from .mathlib.table import HELPERS
 from .mathlib.values import Value, llvm_type, select
 
 _WORD = ir.IntType(64)
-_CONSTRUCTORS = frozenset(("f8", "f4", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8)), "b1", "c16", "c8"))
 _LIMITS = {"inf": float("inf"), "nan": float("nan")}
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -381,7 +380,7 @@ class _Body:
             arguments = [self.cast(v, helper.argument_kind).node for v in given]
             apart = self.many_formulas and not self.loops and _is_formula(node)
             return Value(self.build, helper.result_kind, call_helper(helper, self.build, arguments, self.doubt is None, apart))
-        if name in _CONSTRUCTORS and len(given) == 1:
+        if name in CONSTRUCTORS and len(given) == 1:
             return self.converted(given[0], name)
         if name in ("min", "max") and len(given) == 2 and all(v.kind[0] == "i" for v in given):
             x, y = self.pair(*given)

@@ -318,9 +318,3 @@ def expression_text(e: Equation, texts: list[str]) -> str:
 def note_of(e: Equation) -> str:
     """The equation, for messages."""
     return f"{e.op.name} of {', '.join(repr(a.type) for a in e.inputs)}"
-
-
-def loops_of(nest: Nest, a: Atom) -> list[int | None]:
-    """For each axis of an atom, which loop runs over it."""
-    loops = iter(range(len(nest.loops.space)))
-    return [None if n == "1" else next(loops) for n in nest.sizes.shape(a.type.shape)]

@@ -87,10 +87,10 @@ def lower(function: Any, arguments: tuple[str, ...], symbol: str) -> Any:
             {},
             pipeline_class=_ShortPipeline,
         )
-        library = result.library
+        made = result.library
         # A copy: `_final_module` is made in LLVM's global context and belongs to numba's library.
-        module = llvm.parse_assembly(str(library._final_module))
-        for other in library._linking_libraries:
+        module = llvm.parse_assembly(str(made._final_module))
+        for other in made._linking_libraries:
             if other.name != "nrt":  # numba's memory manager, which `_nrt=False` leaves unused
                 module.link_in(other._get_module_for_linking(), preserve=True)
         entry = llvm.parse_assembly(str(_entry_module(target.target_context, result.fndesc, arguments, symbol)))

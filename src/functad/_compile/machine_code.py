@@ -26,12 +26,6 @@ def _target() -> tuple[Any, str, str, str]:
     return llvm.Target.from_triple(triple), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), relocation
 
 
-def target_description() -> str:
-    """All that machine code depends on beside its source: for the key of a store on disk."""
-    _, processor, features, _ = _target()
-    return f"{llvm.get_process_triple()} {processor} {features} llvm {'.'.join(map(str, llvm.llvm_version_info))}"
-
-
 def _new_machine(level: int) -> Any:
     target, processor, features, relocation = _target()
     return target.create_target_machine(cpu=processor, features=features, opt=level, reloc=relocation, codemodel="jitdefault", jit=True)

@@ -7,7 +7,7 @@ is imported and never changes afterwards.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ class Primitive:
     kind: str = "other"
     examples: Callable[[], Sequence[tuple[Sequence[Any], Mapping[str, Any]]]] | None = None  # () -> [(arrays, params)] for the tests
     ufunc: np.ufunc | None = None  # the evaluator may let it broadcast
-    partials: Sequence[Any] = field(default=())
+    partials: Sequence[Any] = ()  # of an elementwise operation: its tangent rules, None where the derivative is zero (for the docs' table)
     identity: bool = False  # the value is the first input: `simplify` drops it once derivatives have been taken
     # Structural zeros, see Note [structural zeros] in _primitives.linear:
     structural: Callable[..., bool] | None = None  # (equation, variables known to have some) -> whether the output has some

@@ -4,7 +4,6 @@ A tracer is a thin handle: the builder it belongs to, the atom it stands for, th
 (operators, methods, doors) is installed by the `_numpy` room, so this module knows no operation.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,10 +42,6 @@ class Tracer:
     builder: "Builder"
     atom: Atom
     cell: Cell | None
-
-    # The NumPy face, installed by _numpy (see `install`).
-    ufunc_door: Callable[..., Any]
-    function_door: Callable[..., Any]
 
     @property
     def type(self) -> ArrayType:

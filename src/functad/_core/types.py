@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["SCALAR_TYPES", "ArrayType", "array_type", "type_of_value"]
+__all__ = ["DTYPE_CODES", "SCALAR_TYPES", "ArrayType", "array_type", "type_of_value"]
 
 
 class ArrayType:
@@ -60,6 +60,8 @@ def array_type(shape: tuple[int, ...], dtype: Any, weak: bool = False) -> ArrayT
     return _TYPES.get(key) or _TYPES.setdefault(key, ArrayType(shape, dtype, weak))
 
 
+DTYPE_CODES: Final = "?bhilqBHILQfdFD"  # of the dtypes that traced values may have: np.dtype(...).char
+
 # Exact Python types of scalars that are recorded as literals, keyed by kind and never by value.
 SCALAR_TYPES: Final[dict[type, ArrayType]] = {
     bool: array_type((), np.bool_),
@@ -67,7 +69,7 @@ SCALAR_TYPES: Final[dict[type, ArrayType]] = {
     float: array_type((), np.float64, True),
     complex: array_type((), np.complex128, True),
 }
-for _code in "?bhilqBHILQfdFD":
+for _code in DTYPE_CODES:
     SCALAR_TYPES[np.dtype(_code).type] = array_type((), np.dtype(_code))
 
 

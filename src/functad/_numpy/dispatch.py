@@ -17,16 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from functad._core.recorder import CURRENT, Door, binary, record, unary
+from functad._core.recorder import Door, binary, record, unary
 from functad._core.tracer import Tracer, install
 from functad._core.types import SCALAR_TYPES
 from functad.errors import MutationError, UnsupportedArgumentError, UnsupportedFunctionError
 
-__all__ = ["DOORS", "NO_VALUE", "default_only", "implements", "method", "refuse"]
+__all__ = ["DOORS", "NO_VALUE", "implements", "refuse"]
 
 NO_VALUE: Any = np._NoValue  # NumPy's own marker of "not given"
 DOORS: dict[Any, Callable[..., Any]] = {}  # NumPy function or ufunc -> caller
-TRACEABLE = (Tracer, np.ndarray)
 
 
 def implements(
@@ -245,29 +244,6 @@ def unsupported(function: Any, method: str = "__call__") -> UnsupportedFunctionE
     )
 
 
-def default_only(function: str, **arguments: tuple[Any, Any]) -> None:
-    """Refuse arguments that are not at their default: name=(given, default)."""
-    for name, (given, default) in arguments.items():
-        if given is not default and given != default:
-            refuse(function, name, given)
-
-
 def refuse(function: str, name: str, given: Any, why: str = "") -> None:
     """The error for an argument that cannot be honoured."""
     raise UnsupportedArgumentError(f"np.{function}: the argument {name}={given!r} cannot be honoured for traced values{': ' + why if why else ''}")
-
-
-def method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Install a function as a method of traced values."""
-
-    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        install(name, function)
-        return function
-
-    return declare
-
-
-def in_implementation() -> bool:
-    """Whether a door's implementation is running (the open builder collects primitives)."""
-    builder = CURRENT.get()
-    return builder is not None and builder.plain

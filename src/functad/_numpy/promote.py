@@ -12,7 +12,7 @@ import numpy as np
 
 from functad._core.program import Literal
 from functad._core.tracer import Tracer
-from functad._core.types import SCALAR_TYPES, ArrayType, array_type
+from functad._core.types import DTYPE_CODES, SCALAR_TYPES, ArrayType, array_type
 from functad._primitives.logic import convert
 from functad._primitives.shape import broadcast, concatenate, reshape
 from functad.errors import ShapeMismatchError, UnsupportedArgumentError
@@ -66,7 +66,7 @@ def result_dtype(*xs: Any) -> np.dtype[Any]:
 def known_dtype(dtype: Any) -> np.dtype[Any]:
     """The dtype, if traced values can have it."""
     found: np.dtype[Any] = np.dtype(dtype)
-    if found.char not in "?bhilqBHILQfdFD":
+    if found.char not in DTYPE_CODES:
         raise UnsupportedArgumentError(f"dtype={found} cannot be honoured: traced values have bool, integer, float32/64 or complex dtypes")
     return found
 

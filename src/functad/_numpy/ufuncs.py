@@ -12,7 +12,7 @@ from functad._core.primitive import Primitive
 from functad._core.program import Literal
 from functad._core.recorder import Door, binary, record, unary
 from functad._core.tracer import Tracer, install
-from functad._core.types import SCALAR_TYPES, array_type
+from functad._core.types import DTYPE_CODES, SCALAR_TYPES, array_type
 from functad._numpy.dispatch import DOORS, PLAIN_CALLS, record_call, refuse
 from functad._numpy.promote import as_bool, broadcast_shapes, broadcast_to, cast, operand, weak_kind
 from functad._primitives import elementwise as e
@@ -69,8 +69,8 @@ def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
         raise UnsupportedArgumentError(f"np.{ufunc.__name__} of {', '.join(repr(x.type) for x in given)}: {error}") from None
     if dtypes[0] == np.bool_ and ufunc in _ON_BOOLEANS:
         op = _ON_BOOLEANS[ufunc]
-    if any(d.char not in "?bhilqBHILQfdFD" for d in dtypes):
-        d = next(d for d in dtypes if d.char not in "?bhilqBHILQfdFD")
+    if any(d.char not in DTYPE_CODES for d in dtypes):
+        d = next(d for d in dtypes if d.char not in DTYPE_CODES)
         raise UnsupportedArgumentError(f"np.{ufunc.__name__} would compute in {d}: traced values have bool, integer, float32/64 or complex dtypes")
     if ufunc is np.conjugate and dtypes[0].kind != "c":
         return broadcast_to(cast(given[0], dtypes[0]), shape)

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["has_helper", "lookup"]
+__all__ = ["CONSTRUCTORS", "has_helper", "lookup"]
 
-_CONSTRUCTORS = {
+CONSTRUCTORS = {
     **{f"{sign}{size}": f"{word}{8 * size}" for sign, word in (("i", "int"), ("u", "uint")) for size in (1, 2, 4, 8)},
     "f8": "float64",
     "f4": "float32",
@@ -44,8 +44,8 @@ def lookup(name: str, careful: bool = False) -> Any:
 
     if name in _LIMITS:
         return _LIMITS[name]
-    if name in _CONSTRUCTORS:
-        return getattr(np, _CONSTRUCTORS[name])
+    if name in CONSTRUCTORS:
+        return getattr(np, CONSTRUCTORS[name])
     if name == "select":
         return intrinsics.select()
     if name == "offset":
@@ -60,4 +60,4 @@ def has_helper(name: str) -> bool:
     from . import blas
     from .table import HELPERS
 
-    return name in HELPERS or name in _LIMITS or name in _CONSTRUCTORS or name in ("select", "offset") or name in blas.ROUTINES
+    return name in HELPERS or name in _LIMITS or name in CONSTRUCTORS or name in ("select", "offset") or name in blas.ROUTINES
