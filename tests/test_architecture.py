@@ -91,6 +91,76 @@ def test_imports_run_one_way(path):
     assert not wrong, wrong
 
 
+# ---- inside a room: no circle, and each file knows only those above it in the order that the room's docstring states
+
+GRAPH = {dotted: {m for m, *_ in imported(path) if m in MODULES and m != dotted} for dotted, path in MODULES.items()}
+PACKAGES = [path.parent for path in FILES if path.name == "__init__.py" and path.parent != ROOT and room_of(path) not in DOORS]
+
+
+def _circle(graph):
+    """Some circle of a graph, as the list of its members; empty where there is none."""
+    done, path = set(), []
+
+    def walk(node):
+        if node in path:
+            return path[path.index(node) :]
+        if node in done:
+            return []
+        path.append(node)
+        for other in sorted(graph[node]):
+            found = walk(other)
+            if found:
+                return found
+        path.pop()
+        done.add(node)
+        return []
+
+    return next((found for found in map(walk, sorted(graph)) if found), [])
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Imports inside functions and under TYPE_CHECKING are counted."""
+    assert _circle(GRAPH) == []
+
+
+def test_a_circle_would_be_found():
+    assert _circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert sorted(_circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"b"}})) == ["b", "d"]
+    assert "functad._core.types" in GRAPH["functad._core.program"]  # the graph is not empty
+
+
+def _stated(package):
+    """Files and rooms inside a package in the order that its docstring states: one line "* `name`: what it holds" each."""
+    return re.findall(r"^\* `(\w+)`: \S", ast.get_docstring(TREES[package / "__init__.py"]), re.M)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=name_of)
+def test_a_room_states_the_order_of_its_files(package):
+    held = {p.stem for p in package.glob("*.py")} | {p.parent.name for p in package.glob("*/__init__.py")}
+    assert sorted(_stated(package)) == sorted(held - {"__init__"})
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=name_of)
+def test_imports_inside_a_room_follow_its_order(package):
+    order = _stated(package)
+    own = dotted_of(package / "__init__.py")
+    wrong = []
+    for dotted, known in GRAPH.items():
+        parts = dotted.removeprefix(own + ".").split(".")
+        if not dotted.startswith(own + "."):
+            continue
+        for other in known:
+            below = other.removeprefix(own + ".").split(".")[0]
+            if other == own or (other.startswith(own + ".") and order.index(below) > order.index(parts[0])):
+                wrong.append(f"{dotted} imports {other}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_are_absolute(path):
+    assert [node.lineno for node in ast.walk(TREES[path]) if isinstance(node, ast.ImportFrom) and node.level] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_no_room_but_the_doors_imports_the_package_itself(path):
     """`import functad` inside a room would be an import of everything."""
