@@ -1,13 +1,15 @@
 """Recording: interned nodes, captured values, staging, and the bounds of the tries."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import functad as fd
-from functad._core import recorder, trie
+from functad._core import recorder, template, trie
 from functad._core.primitive import REGISTRY
 from functad._core.program import Literal
-from functad._core.recorder import CURRENT, bind, inline, stage
+from functad._core.recorder import CURRENT, inline, stage
 from functad._core.types import array_type
 from functad._core.values import known, unknown
 from functad._core.verify import verify
@@ -34,7 +36,7 @@ def test_literals_may_be_outputs():
 
 def test_a_primitive_outside_of_a_builder_is_a_fault():
     with pytest.raises(RuntimeError, match="outside of a door"):
-        bind(SIN, Literal(0, F8))
+        SIN(Literal(0, F8))
     assert CURRENT.get() is None
 
 
@@ -108,3 +110,28 @@ def test_a_tracer_says_what_it_stands_for():
 def test_a_tracer_is_not_hashable_as_arrays_are_not():
     with pytest.raises(TypeError, match="unhashable"):
         fd.grad(lambda x: {x: 1}[x])(1.0)
+
+
+def test_an_operation_is_spelt_once_for_its_types_however_long_the_path():
+    """A path that was never seen stamps templates: no implementation runs, and no equation is made before one is read."""
+    steps = lambda n: lambda x: functools.reduce(lambda y, _: np.tanh(y) * y - 0.5, range(n), x)
+    fd.make_program(steps(2))(np.ones(3))
+    before = dict(template._TEMPLATES)
+    program = fd.make_program(steps(50))(np.ones(3))
+    assert template._TEMPLATES == before
+    assert all(node._equations is None for node in program.path)
+    assert [e.op.name for e in verify(program).equations[-4:]] == ["tanh", "mul", "broadcast", "sub"]
+
+
+def test_a_value_given_twice_is_another_template_than_two_values():
+    square, product = fd.make_program(lambda x: x * x)(2.0), fd.make_program(lambda x, y: x * y)(2.0, 3.0)
+    assert square.path[0].template is not product.path[0].template
+    assert [len(program.inputs) for program in (square, product)] == [1, 2]
+
+
+def test_templates_are_bounded(monkeypatch):
+    monkeypatch.setattr(template, "_TEMPLATES", {})
+    monkeypatch.setattr(template, "MAX_TEMPLATES", 3)
+    for n in range(2, 10):
+        np.testing.assert_array_equal(fd.grad(lambda x: np.sum(x**2))(np.ones(n)), 2 * np.ones(n))
+        assert len(template._TEMPLATES) <= 3

@@ -7,6 +7,7 @@ is imported and never changes afterwards.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from functad._core.types import ArrayType
 from functad.errors import MissingRuleError
 
-__all__ = ["REGISTRY", "Call", "Expression", "Fold", "Host", "KernelForm", "Missing", "Primitive", "View", "rule_of"]
+__all__ = ["CURRENT", "REGISTRY", "Call", "Expression", "Fold", "Host", "KernelForm", "Missing", "Primitive", "View", "rule_of"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Host:
     reason: str
 
 
+CURRENT: ContextVar[Any] = ContextVar("functad builder", default=None)  # the open `Builder` of `recorder`, which binds what is called, or None
+
 KernelForm = Expression | View | Fold | Call | Host
 REGISTRY: dict[str, "Primitive"] = {}
 
@@ -116,9 +119,10 @@ class Primitive:
 
     def __call__(self, *inputs: Any, **params: Any) -> Any:
         """Record in the open builder: a tracer, or a tuple of them when `multiple`."""
-        from functad._core.recorder import bind
-
-        outputs = bind(self, *inputs, **params)
+        builder = CURRENT.get()
+        if builder is None or not builder.plain:
+            raise RuntimeError(f"primitive {self.name} used outside of a door, a rule or `stage`")
+        outputs = builder.bind(self, inputs, params)
         return outputs if self.multiple else outputs[0]
 
     def __repr__(self) -> str:

@@ -5,17 +5,15 @@ are equations of their own.  Nothing here is ever changed after it is built, so 
 in which transforms keep what they made of them; the memo dies with the program.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from functad._core.primitive import Primitive
 from functad._core.types import ArrayType
 
-if TYPE_CHECKING:
-    from functad._core.primitive import Primitive
-
-__all__ = ["Atom", "Equation", "Literal", "Program", "Var", "without_dead"]
+__all__ = ["Atom", "Deferred", "Equation", "Literal", "Program", "Var", "program_text", "without_dead"]
 
 
 class Var:
@@ -66,7 +64,7 @@ class Equation:
 
     __slots__ = ("inputs", "op", "outputs", "params")
 
-    def __init__(self, op: "Primitive", inputs: Sequence[Atom], params: Mapping[str, Any], outputs: Sequence[Var]) -> None:
+    def __init__(self, op: Primitive, inputs: Sequence[Atom], params: Mapping[str, Any], outputs: Sequence[Var]) -> None:
         self.op = op
         self.inputs = tuple(inputs)
         self.params = params
@@ -120,9 +118,39 @@ class Program:
         return tuple(a.type for a in self.outputs)
 
     def __repr__(self) -> str:
-        from functad._core.show import program_text
-
         return program_text(self)
+
+
+class Deferred(Program):
+    """A program that is made when somebody reads its equations; `stepwise` computes its outputs without them.
+
+    A path that is met once, a loop over data of a new length say, may never need them.
+    """
+
+    __slots__ = ("_make", "stepwise")
+
+    def __init__(self, inputs: Iterable[Var], make: Callable[[], Program], stepwise: Callable[..., tuple[Any, ...] | None] | None = None) -> None:
+        self.inputs = tuple(inputs)
+        self.memo = {}
+        self.stepwise = stepwise
+        self._make = make
+
+    @property
+    def _made(self) -> Program:
+        found = self.memo.get("made")
+        if found is None:
+            found = self.memo.setdefault("made", self._make())  # two threads must see one
+        return found  # type: ignore[no-any-return]  # memo is untyped
+
+    @property
+    def equations(self) -> tuple[Equation, ...]:  # type: ignore[override]  # a plain program has attributes
+        """As of any program."""
+        return self._made.equations
+
+    @property
+    def outputs(self) -> tuple[Atom, ...]:  # type: ignore[override]
+        """As of any program."""
+        return self._made.outputs
 
 
 def without_dead(program: Program) -> Program:
@@ -140,3 +168,46 @@ def without_dead(program: Program) -> Program:
         kept.append(e)
         live.update(a for a in e.inputs if isinstance(a, Var))
     return Program(program.inputs, reversed(kept), program.outputs) if changed else program
+
+
+# ---- programs as text: one line an equation, types beside the names
+
+
+def _letters(n: int) -> str:
+    text = ""
+    while True:
+        text = chr(ord("a") + n % 26) + text
+        n = n // 26 - 1
+        if n < 0:
+            return text
+
+
+def program_text(program: Program, indent: str = "") -> str:
+    """The program as readable text; inner programs are indented below their equation."""
+    names: dict[Var, str] = {}
+
+    def name(atom: Atom) -> str:
+        if isinstance(atom, Literal):
+            return f"{atom.value!r}:{atom.type!r}"
+        if atom not in names:
+            names[atom] = _letters(len(names))
+        return names[atom]
+
+    lines = [f"{indent}program({', '.join(f'{name(v)}: {v.type!r}' for v in program.inputs)})"]
+    for e in program.equations:
+        inner = {k: v for k, v in e.params.items() if _programs(v)}
+        params = " ".join(f"{k}={v!r}" for k, v in e.params.items() if k not in inner)
+        targets = ", ".join(f"{name(v)}: {v.type!r}" for v in e.outputs)
+        lines.append(f"{indent}  {targets} = {e.op.name}{f'[{params}]' if params else ''} {' '.join(name(a) for a in e.inputs)}".rstrip())
+        for key, value in inner.items():
+            for i, p in enumerate(_programs(value)):
+                lines.append(f"{indent}    {key}{i if isinstance(value, tuple) else ''}:")
+                lines.append(program_text(p, indent + "      "))
+    lines.append(f"{indent}  return {', '.join(name(a) for a in program.outputs)}".rstrip())
+    return "\n".join(lines)
+
+
+def _programs(value: Any) -> tuple[Program, ...]:
+    if isinstance(value, Program):
+        return (value,)
+    return value if isinstance(value, tuple) and value and all(isinstance(p, Program) for p in value) else ()

@@ -7,26 +7,23 @@ that collects primitive equations; inference, broadcasts, casts and every transf
 often the user's function runs.  Scalars and arrays that are not traced become inputs of the program, keyed by type, never by value.
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from functad._core.held import capture, check_unwritten
-from functad._core.primitive import Primitive
+from functad._core.primitive import CURRENT, Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
+from functad._core.template import Template, pattern_of, template_of
 from functad._core.tracer import Tracer, make
 from functad._core.trie import Node, Root, root_of
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
-from functad._core.values import Cell, computed, force, known
+from functad._core.values import Cell, computed, force
 from functad.errors import EscapedTracerError, UnsupportedArgumentError
 
-__all__ = ["CURRENT", "Builder", "Door", "answer", "bind", "inline", "lift", "record", "shares_memory", "stage", "trace"]
-
-CURRENT: ContextVar["Builder | None"] = ContextVar("functad builder", default=None)
-
+__all__ = ["CURRENT", "Builder", "Door", "again", "answer", "inline", "lift", "record", "shares_memory", "stage", "trace"]
 
 @dataclass(eq=False, frozen=True)
 class Door:
@@ -83,27 +80,16 @@ class Builder:
             self.views: set[Atom] | None = None  # see `shares_memory`
             self.scanned: Node | None = root
 
-
-def bind(op: Primitive, *inputs: Any, **params: Any) -> tuple[Tracer, ...]:
-    """Record one primitive equation in the open plain builder; inputs are its tracers or literals."""
-    builder = CURRENT.get()
-    if builder is None or not builder.plain:
-        raise RuntimeError(f"primitive {op.name} used outside of a door, a rule or `stage`")
-    atoms = []
-    for x in inputs:
-        if type(x) is Tracer and x.builder is builder:
-            atoms.append(x.atom)
-        elif isinstance(x, Literal):
-            atoms.append(x)
-        else:
-            raise RuntimeError(f"primitive {op.name} got {x!r}, which does not belong to the open builder")
-    types = op.infer(*[a.type for a in atoms], **params)
-    outputs = [Var(t) for t in types]
-    equation = Equation(op, atoms, params, outputs)
-    builder.equations.append(equation)
-    if op.structural is not None and op.structural(equation, builder.structural):
-        builder.structural[outputs[0]] = equation
-    return tuple(make(builder, v, None) for v in outputs)
+    def bind(self, op: Primitive, inputs: Sequence[Any], params: Mapping[str, Any]) -> tuple[Tracer, ...]:
+        """Record one primitive equation, in a plain builder; inputs are its tracers or literals."""
+        atoms = [x if isinstance(x, Literal) else atom_of(x, self) for x in inputs]
+        types = op.infer(*[a.type for a in atoms], **params)
+        outputs = [Var(t) for t in types]
+        equation = Equation(op, atoms, params, outputs)
+        self.equations.append(equation)
+        if op.structural is not None and op.structural(equation, self.structural):
+            self.structural[outputs[0]] = equation
+        return tuple([make(self, v, None) for v in outputs])
 
 
 def stage(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType]) -> Program:
@@ -128,11 +114,17 @@ def atom_of(x: Any, builder: Builder) -> Atom:
     raise RuntimeError(f"{x!r} does not belong to the open builder")
 
 
+def again(equation: Equation, inputs: Sequence[Any]) -> tuple[Tracer, ...]:
+    """Record an equation once more in the open plain builder, on these tracers or literals."""
+    found: tuple[Tracer, ...] = CURRENT.get().bind(equation.op, inputs, equation.params)
+    return found
+
+
 def inline(program: Program, inputs: Sequence[Any]) -> list[Any]:
     """Record the program's equations in the open plain builder, on these tracers or literals; its outputs."""
     values: dict[Any, Any] = dict(zip(program.inputs, inputs, strict=True))
     for e in program.equations:
-        values.update(zip(e.outputs, bind(e.op, *[a if isinstance(a, Literal) else values[a] for a in e.inputs], **e.params), strict=True))
+        values.update(zip(e.outputs, again(e, [a if isinstance(a, Literal) else values[a] for a in e.inputs]), strict=True))
     return [a if isinstance(a, Literal) else values[a] for a in program.outputs]
 
 
@@ -205,7 +197,7 @@ def record(door: Door, key: Hashable, operands: Sequence[Any], rebuild: Callable
     edge = (door, *keys, key)
     node = builder.node.edges.get(edge)
     if node is None:
-        node = _expand(builder, door, edge, keys, cells, rebuild)
+        node = _expand(builder, door, edge, keys, rebuild)
     return _advance(builder, node, operands, cells)
 
 
@@ -227,9 +219,9 @@ def binary(door: Door, a: Any, b: Any) -> Any:
     edge = (door, key_a, key_b, None)
     node = builder.node.edges.get(edge)  # type: ignore[union-attr]
     if node is None:
-        node = _expand(builder, door, edge, (key_a, key_b), (cell_a, cell_b), None)  # type: ignore[arg-type]
+        node = _expand(builder, door, edge, (key_a, key_b), None)
     if node.fresh:
-        if node.ranges or len(node.fresh) == 2:
+        if node.template.ranges or len(node.fresh) == 2:
             return _advance(builder, node, (a, b), (cell_a, cell_b))  # type: ignore[arg-type]
         x, cell = (b, cell_b) if node.fresh[0] else (a, cell_a)
         if type(x) is Tracer:
@@ -262,7 +254,7 @@ def unary(door: Door, a: Tracer, key: Hashable = None, rebuild: Callable[[Sequen
 
 
 def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Sequence[Any]) -> Any:
-    for position, low, high in node.ranges:  # a literal's value is not in the key, so each call is checked
+    for position, low, high in node.template.ranges:  # a literal's value is not in the key, so each call is checked
         if type(operands[position]) is int and not low <= operands[position] <= high:
             raise OverflowError(f"Python integer {operands[position]} out of bounds for the integers from {low} to {high} that it meets")
         if type(operands[position]) is Tracer:
@@ -279,7 +271,8 @@ def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Seque
     if type(node.outputs) is not tuple:
         return make(builder, node.outputs, cell)
     parts = [make(builder, atom, computed(i, (cell,))) for i, atom in enumerate(node.outputs)]
-    return node.container(parts) if node.container is not None else tuple(parts)
+    container = node.template.container
+    return container(parts) if container is not None else tuple(parts)
 
 
 def _unchecked(low: int, high: int) -> UnsupportedArgumentError:
@@ -289,38 +282,45 @@ def _unchecked(low: int, high: int) -> UnsupportedArgumentError:
     )
 
 
-def _expand(
-    builder: Builder, door: Door, edge: Hashable, keys: Sequence[Any], cells: Sequence[Any], rebuild: Callable[[Sequence[Tracer]], Any] | None
-) -> Node:
-    """First time along this edge: run the implementation in a plain builder and keep what it recorded."""
+def _expand(builder: Builder, door: Door, edge: tuple[Any, ...], keys: Sequence[Any], rebuild: Callable[[Sequence[Tracer]], Any] | None) -> Node:
+    """First time along this edge: a node with the operation's template, which is made at its first use with these types."""
+
+    def make_template(operands: tuple[Atom, ...]) -> Template:
+        return _template(builder, door, operands, rebuild)
+
+    template = template_of(door, pattern_of(keys), edge[-1], make_template)
+    fresh = tuple([i for i, k in enumerate(keys) if isinstance(k, ArrayType)])
+    for position, low, high in template.ranges:
+        if position not in fresh:
+            raise _unchecked(low, high)
+    node = Node(builder.node, edge, template, tuple([Var(k) if isinstance(k, ArrayType) else k for k in keys]))
+    node.fresh = fresh
+    root = builder.root
+    assert root is not None
+    root.count += 1
+    return builder.node.edges.setdefault(edge, node)  # setdefault: two threads must walk one node
+
+
+def _template(builder: Builder, door: Door, operands: tuple[Atom, ...], rebuild: Callable[[Sequence[Tracer]], Any] | None) -> Template:
+    """What the implementation records in a plain builder."""
     inner = Builder(builder, None)
-    operands = tuple(Var(k) if isinstance(k, ArrayType) else k for k in keys)
-    given = [make(inner, a, c if isinstance(c, Cell) else known(c)) for a, c in zip(operands, cells, strict=True)]
+    given = [make(inner, a, None) for a in operands]
     token = CURRENT.set(inner)
     try:
         out = door.implementation(*given) if rebuild is None else rebuild(given)
     finally:
         CURRENT.reset(token)
         inner.open = False
-    node = Node(builder.node, edge)
-    node.equations, node.operands = tuple(inner.equations), operands
-    node.fresh = tuple(i for i, k in enumerate(keys) if isinstance(k, ArrayType))
-    for a, low, high in inner.ranges:
-        if a in operands and operands.index(a) not in node.fresh:
-            raise _unchecked(low, high)
-    node.ranges = tuple((operands.index(a), low, high) for a, low, high in inner.ranges if a in operands)
+    container: Any = None
     if isinstance(out, (tuple, list)):
-        node.outputs = tuple(atom_of(x, inner) for x in out)
+        outputs: Any = tuple([atom_of(x, inner) for x in out])
         if type(out) is not tuple:
             kind: Any = type(out)
-            node.container = kind._make if hasattr(kind, "_make") else kind
+            container = kind._make if hasattr(kind, "_make") else kind
     else:
-        node.outputs = atom_of(out, inner)
-    node.view = door.view
-    root = builder.root
-    assert root is not None
-    root.count += 1
-    return builder.node.edges.setdefault(edge, node)  # setdefault: two threads must walk one node
+        outputs = atom_of(out, inner)
+    ranges = [(operands.index(a), low, high) for a, low, high in inner.ranges if a in operands]
+    return Template(operands, inner.equations, outputs, container, door.view, ranges)
 
 
 def shares_memory(tracer: Tracer) -> bool:
@@ -331,7 +331,7 @@ def shares_memory(tracer: Tracer) -> bool:
         views = builder.views = set()
     node: Node | None = builder.node
     while node is not None and node is not builder.scanned:
-        if node.view:
+        if node.template.view:
             out = node.outputs if type(node.outputs) is tuple else (node.outputs,)
             if any(a.type.ndim for a in out):
                 views.update((*node.operands, *out))
@@ -357,7 +357,7 @@ def answer(tracer: Tracer, kind: Callable[[Any], Any]) -> Any:
             node = Node(owner.node, edge)
             if owner.root is not None:
                 owner.root.count += 1
-            node.outputs, node.guard = tracer.atom, (tracer.atom, found)
+            node.guard = (tracer.atom, found)
             node = owner.node.edges.setdefault(edge, node)
         owner.node = node
     return found

@@ -4,16 +4,13 @@ A tracer is a thin handle: the builder it belongs to, the atom it stands for, th
 (operators, methods, doors) is installed by the `_numpy` room, so this module knows no operation.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from functad._core.program import Atom
 from functad._core.types import ArrayType
 from functad._core.values import Cell
-
-if TYPE_CHECKING:
-    from functad._core.recorder import Builder
 
 __all__ = ["Tracer", "install"]
 
@@ -39,7 +36,7 @@ class Tracer:
 
     __slots__ = ("__weakref__", "atom", "builder", "cell")
 
-    builder: "Builder"
+    builder: Any  # the `Builder` of `recorder` that it belongs to
     atom: Atom
     cell: Cell | None
 
@@ -79,7 +76,7 @@ def install(name: str, member: Any) -> None:
     setattr(Tracer, name, member)
 
 
-def make(builder: "Builder", atom: Atom, cell: Cell | None) -> Tracer:
+def make(builder: Any, atom: Atom, cell: Cell | None) -> Tracer:
     """A tracer with these parts."""
     tracer = Tracer()
     tracer.builder, tracer.atom, tracer.cell = builder, atom, cell

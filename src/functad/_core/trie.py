@@ -5,13 +5,14 @@ forgets all but the path just walked, and recorders under way keep theirs.
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
-from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
+from functad._core.program import Atom, Deferred, Equation, Program, Var, without_dead
+from functad._core.template import EMPTY, Outputs, Template, actual
 from functad._core.types import ArrayType
 
-__all__ = ["Node", "Root", "root_of"]
+__all__ = ["Node", "Recorded", "Root", "root_of"]
 
 MAX_ROOTS = 1_000
 MAX_NODES = 100_000  # nodes and equations of one root, and three times that in all: each takes some 2 KB with what is derived from it
@@ -19,32 +20,62 @@ KEPT_PATHS = 32  # latest paths that survive when a root forgets, as far as they
 
 
 class Node:
-    """A state of the recorder: what the last edge added, and where edges lead from here."""
+    """A state of the recorder: what the last edge added, a template on operands of the path, and where edges lead from here."""
 
-    __slots__ = ("container", "edge", "edges", "equations", "fresh", "guard", "operands", "outputs", "parent", "programs", "ranges", "view")
+    __slots__ = ("_equations", "edge", "edges", "fresh", "guard", "operands", "outputs", "parent", "programs", "results", "template")
 
-    def __init__(self, parent: "Node | None", edge: Hashable = None) -> None:
+    def __init__(self, parent: "Node | None", edge: Hashable = None, template: Template = EMPTY, operands: tuple[Atom, ...] = ()) -> None:
         self.parent = parent
         self.edge = edge  # the key that leads here from the parent
         self.edges: dict[Hashable, Node] = {}
-        self.equations: tuple[Equation, ...] = ()
-        self.operands: tuple[Atom, ...] = ()
+        self.template = template
+        self.operands = operands
         self.fresh: tuple[int, ...] = ()  # positions of the operands that are new inputs of the program
-        self.outputs: Any = None  # an atom, or a tuple of atoms
-        self.container: Callable[..., Any] | None = None  # makes a tuple of outputs what NumPy returns (a named tuple, a list)
+        self.results: tuple[Var, ...] = tuple([Var(v.type) for v in template.results])
+        self.outputs: Outputs = actual(template, operands, self.results)
         self.guard: tuple[Atom, Any] | None = None  # this edge is an answer given to the user's `if`
-        self.programs: dict[Hashable, Program] = {}
-        self.view = False
-        self.ranges: tuple[tuple[int, int, int], ...] = ()  # (operand, lowest, highest) of literals that are cast to a narrow integer dtype
+        self.programs: dict[Hashable, Recorded] = {}
+        self._equations: list[Equation] | None = None
+
+    @property
+    def equations(self) -> list[Equation]:
+        """The template's equations on this node's operands, made at the first question."""
+        if self._equations is None:
+            with_results = self.template.stamped(self.operands, self.results)
+            if self._equations is None:
+                self._equations = with_results
+        return self._equations
 
     def evaluate(self, values: Sequence[Any]) -> Any:
         """Run this step alone, on the values of its operands."""
-        from functad._core.interpret import evaluate_equations
+        return self.template.evaluate(values)
 
-        found = evaluate_equations(self.equations, self.operands, values)
-        atoms = self.outputs if type(self.outputs) is tuple else (self.outputs,)
-        outputs = tuple(a.array() if isinstance(a, Literal) else found[a] for a in atoms)
-        return outputs if type(self.outputs) is tuple else outputs[0]
+
+class Recorded(Deferred):
+    """The program of a path."""
+
+    __slots__ = ("path", "results", "size")
+
+    def __init__(self, root: "Root", node: Node, outputs: tuple[Atom, ...]) -> None:
+        path: list[Node] = []
+        last: Node | None = node
+        while last is not None and last is not root:
+            path.append(last)
+            last = last.parent
+        path.reverse()
+        self.path = tuple(path)  # the nodes that led here
+        self.results = outputs
+        self.size = sum([len(n.template.program.equations) for n in path])
+        captured = [n.operands[i] for n in path for i in n.fresh]
+        super().__init__([*captured, *root.inputs], self._assembled)  # type: ignore[list-item]  # a fresh operand is a variable
+
+    @property
+    def outputs(self) -> tuple[Atom, ...]:  # type: ignore[override]
+        """As of any program; known before the equations are."""
+        return self.results
+
+    def _assembled(self) -> Program:
+        return without_dead(Program(self.inputs, [e for n in self.path for e in n.equations], self.results))
 
 
 class Root(Node):
@@ -58,12 +89,12 @@ class Root(Node):
         self.count = 0
         self.latest: deque[Node] = deque(maxlen=KEPT_PATHS)
 
-    def program(self, node: Node, outputs: tuple[Atom, ...]) -> Program:
+    def program(self, node: Node, outputs: tuple[Atom, ...]) -> Recorded:
         """The program of the path that ends at a node, made once."""
         found = node.programs.get(outputs)
         if found is None:
-            found = node.programs.setdefault(outputs, _assemble(self, node, outputs))
-            self.count += len(found.equations)
+            found = node.programs.setdefault(outputs, Recorded(self, node, outputs))
+            self.count += found.size
             if self.count > MAX_NODES:
                 _forget(self, node)
         if not self.latest or self.latest[-1] is not node:
@@ -99,7 +130,7 @@ def _forget(root: Root, node: Node) -> None:
         while at is not None and at not in kept:
             path.append(at)
             at = at.parent
-        more = len(path) + sum(len(p.equations) for p in last.programs.values())
+        more = len(path) + sum(p.size for p in last.programs.values())
         if size and size + more > MAX_NODES // 2:
             break
         size += more
@@ -115,14 +146,3 @@ def _forget(root: Root, node: Node) -> None:
         if key is None:
             return
         ROOTS.pop(key, None)
-
-
-def _assemble(root: Root, node: Node, outputs: tuple[Atom, ...]) -> Program:
-    path: list[Node] = []
-    last: Node | None = node
-    while last is not None and last is not root:
-        path.append(last)
-        last = last.parent
-    path.reverse()
-    captured = [n.operands[i] for n in path for i in n.fresh]
-    return without_dead(Program([*captured, *root.inputs], [e for n in path for e in n.equations], outputs))  # type: ignore[list-item]

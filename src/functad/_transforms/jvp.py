@@ -5,7 +5,7 @@ from typing import Any
 
 from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
-from functad._core.recorder import bind, stage
+from functad._core.recorder import again, stage
 from functad._primitives.alive import vanishing
 from functad._primitives.kinds import zeros_like
 from functad._transforms.forms import recognised
@@ -38,7 +38,7 @@ def _jvp(program: Program, active: tuple[bool, ...], want: tuple[bool, ...]) -> 
             xs = [a if isinstance(a, Literal) else primal[a] for a in e.inputs]
             ts = [None if isinstance(a, Literal) else tangent.get(a) for a in e.inputs]
             if all(t is None for t in ts):
-                ys: Sequence[Any] = bind(e.op, *xs, **e.params)
+                ys: Sequence[Any] = again(e, xs)
                 tys: Sequence[Any] = [None] * len(ys)
             else:
                 ys, tys = rule_of(e.op, "jvp")(jvp, xs, ts, **e.params)

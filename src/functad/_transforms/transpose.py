@@ -5,7 +5,7 @@ from typing import Any
 
 from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
-from functad._core.recorder import bind, stage
+from functad._core.recorder import again, stage
 from functad._primitives.alive import vanishing
 from functad._primitives.elementwise import add
 from functad._primitives.kinds import zeros_of
@@ -47,7 +47,7 @@ def _transpose(program: Program, linear: tuple[bool, ...]) -> Program:
             cts[a] = add(cts[a], ct) if a in cts else ct
 
         for e in forward:
-            known.update(zip(e.outputs, bind(e.op, *map(read, e.inputs), **e.params), strict=True))
+            known.update(zip(e.outputs, again(e, [read(a) for a in e.inputs]), strict=True))
         for a, ct in zip(program.outputs, args[len(fixed) :], strict=True):
             accumulate(a, ct)
         for e in reversed(backward):

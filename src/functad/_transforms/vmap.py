@@ -5,7 +5,7 @@ from typing import Any
 
 from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
-from functad._core.recorder import bind, stage
+from functad._core.recorder import again, stage
 from functad._core.types import array_type
 from functad._primitives.kinds import spread
 
@@ -33,7 +33,7 @@ def _vmap(program: Program, mapped: tuple[bool, ...], size: int, want: tuple[boo
             if any(mask):
                 ys, masks = rule_of(e.op, "batch")(vmap, xs, mask, size, **e.params)
             else:
-                ys, masks = bind(e.op, *xs, **e.params), [False] * len(e.outputs)
+                ys, masks = again(e, xs), [False] * len(e.outputs)
             for v, y, m in zip(e.outputs, ys, masks, strict=True):
                 values[v] = y
                 if m:

@@ -1,0 +1,117 @@
+"""What one user-level operation records, kept once for each combination of types and stamped wherever the operation is used.
+
+The equations of an operation depend on the operation, the types of its operands and its parameters alone.  So a path that was never seen
+before costs a look-up and a few fresh variables for each of its operations; the equations themselves are made only if somebody reads them.
+The table lives as long as the process and is bounded: past the bound the oldest templates go, and are made again when they are needed.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+from functad._core.interpret import evaluate_equations
+from functad._core.program import Atom, Equation, Literal, Program, Var
+from functad._core.types import ArrayType
+
+__all__ = ["EMPTY", "Template", "pattern_of", "template_of"]
+
+MAX_TEMPLATES = 20_000
+Outputs = Atom | tuple[Atom, ...]
+
+
+class Template:
+    """Equations between variables of its own.
+
+    `operands` has an atom for each operand (one variable twice where the operation was given one value twice); `results` are the
+    variables that equations bind and `outputs` names; `outputs` may also name operands and literals.
+    """
+
+    __slots__ = ("container", "inputs", "operands", "outputs", "program", "ranges", "results", "view")
+
+    def __init__(
+        self,
+        operands: Sequence[Atom],
+        equations: Sequence[Equation],
+        outputs: Outputs,
+        container: Callable[..., Any] | None = None,
+        view: bool = False,
+        ranges: Sequence[tuple[int, int, int]] = (),
+    ) -> None:
+        self.operands = tuple(operands)
+        self.inputs: tuple[Var, ...] = tuple(dict.fromkeys([a for a in operands if isinstance(a, Var)]))
+        self.outputs = outputs
+        bound = {v for e in equations for v in e.outputs}
+        named = outputs if isinstance(outputs, tuple) else (outputs,)
+        self.results: tuple[Var, ...] = tuple(dict.fromkeys([a for a in named if isinstance(a, Var) and a in bound]))
+        self.program = Program(self.inputs, equations, self.results)
+        self.container = container  # makes a tuple of outputs what NumPy returns (a named tuple, a list)
+        self.view = view  # NumPy's result shares memory with the operand
+        self.ranges = tuple(ranges)  # (operand, lowest, highest) of literals that are cast to a narrow integer dtype
+
+    def stamped(self, operands: Sequence[Atom], results: Sequence[Var]) -> list[Equation]:
+        """The equations on other operands and results, everything between them fresh."""
+        atoms: dict[Atom, Atom] = dict(zip(self.operands, operands, strict=True))
+        atoms.update(zip(self.results, results, strict=True))
+        equations = []
+        for e in self.program.equations:
+            inputs = [atoms.get(a, a) for a in e.inputs]
+            outputs = []
+            for v in e.outputs:
+                fresh = atoms.get(v)
+                if fresh is None:
+                    fresh = atoms[v] = Var(v.type)
+                outputs.append(fresh)
+            equations.append(Equation(e.op, inputs, e.params, outputs))  # type: ignore[arg-type]  # what equations bind are variables
+        return equations
+
+    def evaluate(self, values: Sequence[Any]) -> Any:
+        """The outputs for values of the operands."""
+        found = evaluate_equations(self.program.equations, self.operands, values)
+        atoms = self.outputs if isinstance(self.outputs, tuple) else (self.outputs,)
+        outputs = tuple(a.array() if isinstance(a, Literal) else found[a] for a in atoms)
+        return outputs if isinstance(self.outputs, tuple) else outputs[0]
+
+
+EMPTY: Final = Template((), (), ())
+_TEMPLATES: Final[dict[Hashable, Template]] = {}
+
+
+def pattern_of(keys: Sequence[Any]) -> tuple[Hashable, ...]:
+    """What of the operands decides the equations: their types, literals by value, and which of them are one value."""
+    parts: list[Hashable] = []
+    seen: dict[Atom, int] = {}
+    for i, k in enumerate(keys):
+        if type(k) is Var:
+            first = seen.setdefault(k, i)
+            parts.append(k.type if first == i else first)
+        else:
+            parts.append(k)
+    return tuple(parts)
+
+
+def operands_of(pattern: Sequence[Hashable]) -> tuple[Atom, ...]:
+    """Variables and literals for a pattern."""
+    atoms: list[Atom] = []
+    for part in pattern:
+        atoms.append(Var(part) if isinstance(part, ArrayType) else atoms[part] if isinstance(part, int) else part)  # type: ignore[arg-type]
+    return tuple(atoms)
+
+
+def template_of(door: Hashable, pattern: tuple[Hashable, ...], key: Hashable, make: Callable[[tuple[Atom, ...]], Template]) -> Template:
+    """The template for these operands, made at the first question."""
+    at = (door, pattern, key)
+    found = _TEMPLATES.get(at)
+    if found is None:
+        while len(_TEMPLATES) >= MAX_TEMPLATES:
+            _TEMPLATES.pop(next(iter(_TEMPLATES)), None)
+        found = _TEMPLATES.setdefault(at, make(operands_of(pattern)))
+    return found
+
+
+def actual(template: Template, operands: Sequence[Atom], results: Sequence[Var]) -> Outputs:
+    """The outputs of a template in terms of other operands and results."""
+    if len(results) == 1 and template.outputs is template.results[0]:
+        return results[0]
+    atoms: Mapping[Atom, Atom] = {**dict(zip(template.operands, operands, strict=True)), **dict(zip(template.results, results, strict=True))}
+    if isinstance(template.outputs, tuple):
+        return tuple([atoms.get(a, a) for a in template.outputs])
+    return atoms.get(template.outputs, template.outputs)
