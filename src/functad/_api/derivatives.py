@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from functad import tree
+from functad._api import tape
 from functad._api.call import (
     Structure,
     Traced,
@@ -19,8 +20,9 @@ from functad._api.call import (
     unflatten_output,
 )
 from functad._api.transformed import Transformed, argument_mask
-from functad._core.program import Program, without_dead
+from functad._core.program import Deferred, Program, without_dead
 from functad._core.tracer import Tracer
+from functad._core.trie import Recorded
 from functad._transforms import derivative
 from functad.errors import IntegerInputError, NonScalarOutputError, UnsupportedArgumentError
 
@@ -127,6 +129,18 @@ class Derivative(Transformed):
         return "argument " + name.removeprefix("[0]").replace("[", "", 1).replace("]", "", 1)
 
 
+def gradient_program(program: Program, active: tuple[bool, ...], first: int) -> Program:
+    """Outputs from `first` on, and the gradient of output 0; of a long path step by step until the program has paid for itself."""
+
+    def make() -> Program:
+        whole = derivative.gradient(program, active)
+        return without_dead(Program(whole.inputs, whole.equations, whole.outputs[first:]))
+
+    if isinstance(program, Recorded) and len(program.path) >= tape.LEAST_STEPS:
+        return Deferred(program.inputs, make, tape.Tape(program, active, first))
+    return make()
+
+
 class Grad(Derivative):
     """grad and value_and_grad."""
 
@@ -196,9 +210,7 @@ class Grad(Derivative):
         elif out.dtype.kind == "c":
             cure = "; take its real or absolute value, or say holomorphic=True for a complex-differentiable function"
             raise NonScalarOutputError(self._refusal(f"a complex number ({out.dtype})") + cure)
-        program = derivative.gradient(traced.program, active)
-        first = 0 if self.with_value else 1
-        return without_dead(Program(program.inputs, program.equations, program.outputs[first:]))
+        return gradient_program(traced.program, active, 0 if self.with_value else 1)
 
 
 def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:

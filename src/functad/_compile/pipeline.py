@@ -24,7 +24,7 @@ from functad._compile.segments import Segment, cut, driver, host_reason
 from functad._compile.simplify import simplify
 from functad._compile.sizes import CODES, Sizes, read
 from functad._core.interpret import python_function
-from functad._core.program import Equation, Program
+from functad._core.program import Deferred, Equation, Program
 from functad.errors import KernelError
 
 __all__ = ["Executable", "compile_count", "evaluator"]
@@ -128,7 +128,7 @@ class Executable:
         Pins how, for good.
     """
 
-    __slots__ = ("_compiled", "_cost", "_numpy", "_price", "_recipe", "_simplified", "evaluator", "program")
+    __slots__ = ("_compiled", "_cost", "_numpy", "_price", "_recipe", "_simplified", "_stepwise", "evaluator", "program")
 
     def __init__(self, program: Program, evaluator: str | None = None) -> None:
         self.program = program
@@ -137,6 +137,7 @@ class Executable:
         self._numpy: Callable[..., tuple[Any, ...]] | None = None
         self._compiled: Callable[..., tuple[Any, ...]] | None = None
         self._recipe: _Recipe | None = None
+        self._stepwise = program.stepwise if isinstance(program, Deferred) else None
         self._cost = self._price = 0.0
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
@@ -151,7 +152,12 @@ class Executable:
         return (self._compiled or self.compile())(*args)
 
     def _rented(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """A call that may still be in NumPy."""
+        """A call that may still be in NumPy, or step by step."""
+        if self._stepwise is not None:
+            outs = self._stepwise(*args)
+            if outs is not None:
+                return outs
+            self._stepwise = None
         recipe = self._counted()
         recipe.account += self._cost
         if recipe.ready or recipe.account > self._price:

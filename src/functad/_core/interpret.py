@@ -16,7 +16,7 @@ import numpy as np
 from functad._core.primitive import View
 from functad._core.program import Atom, Equation, Literal, Program, Var
 
-__all__ = ["compile_source", "evaluate_equations", "python_function", "python_source"]
+__all__ = ["compile_source", "evaluate_equations", "python_function", "python_source", "step_function"]
 
 _COUNTER = itertools.count()
 _OF_PYTHON = "?lqdD"  # dtypes in which NumPy computes with Python's own numbers
@@ -64,6 +64,8 @@ class _Writer:
         self.lines: list[str] = []
         self.producer = {v: e for e in program.equations for v in e.outputs}
         self.inputs = frozenset(program.inputs)
+        self.folds = False  # whether what depends on no input is computed now
+        self.folded: dict[Atom, Any] = {}
         for v in program.inputs:
             self.name(v)
 
@@ -99,6 +101,12 @@ class _Writer:
 
     def equation(self, equation: Equation) -> None:
         op = equation.op
+        if self.folds and all(isinstance(a, Literal) or a in self.folded for a in equation.inputs):
+            with np.errstate(all="ignore"):
+                out = op.numpy(*[a.array() if isinstance(a, Literal) else self.folded[a] for a in equation.inputs], **equation.params)
+            for v, value in zip(equation.outputs, out if op.multiple else (out,), strict=True):
+                self.folded[v] = self.namespace[self.name(v)] = value
+            return
         operands = self.ufunc_operands(equation) if op.ufunc is not None else [self.operand(a, full=True) for a in equation.inputs]
         function = op.ufunc if op.ufunc is not None and not equation.params else op.numpy
         self.namespace.setdefault(f"{op.name}_", function)
@@ -130,14 +138,20 @@ def _needed(program: Program, writer: _Writer) -> list[Equation]:
     return kept[::-1]
 
 
-def python_source(program: Program) -> tuple[str, dict[str, Any]]:
-    """(source of a function `run(*inputs)` that returns a tuple, its namespace)."""
-    writer = _Writer(program)
+def _lines(program: Program, writer: _Writer) -> list[str]:
+    """One line an equation."""
     for v in program.inputs:
         if v.type.shape == () and v.type.dtype.char not in _OF_PYTHON:  # a Python number would compute in Python's own precision
             writer.lines.append(f"{writer.name(v)} = {writer.constant(v.type.dtype.type)}({writer.name(v)})")
     for e in _needed(program, writer):
         writer.equation(e)
+    return writer.lines
+
+
+def python_source(program: Program) -> tuple[str, dict[str, Any]]:
+    """(source of a function `run(*inputs)` that returns a tuple, its namespace)."""
+    writer = _Writer(program)
+    lines = _lines(program, writer)
     fresh: set[Atom] = {v for e in program.equations if not isinstance(e.op.kernel, View) for v in e.outputs}
     outputs = []
     for a in program.outputs:
@@ -152,12 +166,7 @@ def python_source(program: Program) -> tuple[str, dict[str, Any]]:
         outputs.append(text)
     arguments = ", ".join(writer.name(v) for v in program.inputs)
     types = "   ".join(f"{writer.name(v)}: {v.type!r}" for v in program.inputs)
-    body = [
-        f"# {types}",
-        "with errstate(all='ignore'):",
-        *["    " + line for line in writer.lines],
-        f"    return ({''.join(o + ', ' for o in outputs)})",
-    ]
+    body = [f"# {types}", "with errstate(all='ignore'):", *["    " + line for line in lines], f"    return ({''.join(o + ', ' for o in outputs)})"]
     return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in body), writer.namespace
 
 
@@ -168,3 +177,21 @@ def python_function(program: Program) -> Callable[..., tuple[Any, ...]]:
         source, namespace = python_source(program)
         found = program.memo["python"] = compile_source(source, "run", namespace)
     return found
+
+
+def step_function(program: Program, packed: tuple[int, int] | None = None) -> Callable[..., tuple[Any, ...]]:
+    """The program as one step of many: its results may share memory with its arguments, and the caller turns floating-point warnings off.
+
+    What depends on no input is computed now.  With `packed = (skip, count)` the first `count` inputs come as one tuple, behind `skip` other entries.
+    """
+    writer = _Writer(program)
+    writer.folds = True
+    lines = _lines(program, writer)
+    names = [writer.name(v) for v in program.inputs]
+    if packed is not None:
+        skip, count = packed
+        lines.insert(0, f"({''.join([*['_, '] * skip, *[f'{n}, ' for n in names[:count]]])}) = saved" if skip + count else "pass")
+        names = ["saved", *names[count:]]
+    outputs = [writer.operand(a, full=True) + ("[()]" if a.type.shape == () and a not in writer.inputs else "") for a in program.outputs]
+    body = [*lines, f"return ({''.join(o + ', ' for o in outputs)})"]
+    return compile_source(f"def run({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in body), "run", writer.namespace)

@@ -92,10 +92,13 @@ class Builder:
         return tuple([make(self, v, None) for v in outputs])
 
 
-def stage(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType]) -> Program:
-    """The program of a rule or transform: `function` gets tracers and gives a sequence of tracers or literals."""
+def stage(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType | Var]) -> Program:
+    """The program of a rule or transform: `function` gets tracers and gives a sequence of tracers or literals.
+
+    A variable among the types becomes the input itself.
+    """
     builder = Builder(CURRENT.get(), None)
-    inputs = [Var(t) for t in types]
+    inputs = [t if isinstance(t, Var) else Var(t) for t in types]
     token = CURRENT.set(builder)
     try:
         outputs = [atom_of(x, builder) for x in function(*[make(builder, v, None) for v in inputs])]

@@ -52,7 +52,7 @@ def _transposed(program: Program, active: tuple[bool, ...]) -> Program | None:
 
 
 def gradient(program: Program, active: Sequence[bool]) -> Program:
-    """Inputs -> outputs, gradient of the first output (a scalar) with respect to each active input."""
+    """Inputs -> outputs, gradient of the first output (a scalar) with respect to each active input; the inputs are the program's own."""
     key = ("gradient", tuple(active))
     found = program.memo.get(key)
     if found is None:
@@ -74,7 +74,7 @@ def _gradient(program: Program, active: tuple[bool, ...]) -> Program:
         cts = [Literal(1 if i == 0 else 0, array_type(k.shape, k.dtype)) for i, k in enumerate(kinds)]
         return [*values, *inline(pullback(halves), [*residuals, *cts])]
 
-    return stage(function, program.input_types)
+    return stage(function, program.inputs)
 
 
 def _basis(kind: ArrayType) -> Any:

@@ -20,6 +20,7 @@ class Linearized:
     forward: Program
     linear: Program
     residuals: int
+    active: tuple[bool, ...]
     out_active: tuple[bool, ...]
 
 
@@ -77,7 +78,7 @@ def _linearize(program: Program, active: tuple[bool, ...]) -> Linearized:
         residuals = _residuals([*moved, *rest], tangents, variables | {v for e in moved for v in e.outputs})
     forward = without_dead(Program(pushed.inputs[:n], known, [*outputs, *residuals]))
     linear = Program([*residuals, *pushed.inputs[n:]], [*moved, *rest], tangents)
-    return Linearized(forward, linear, len(residuals), out_active)
+    return Linearized(forward, linear, len(residuals), active, out_active)
 
 
 def _cheaper_to_repeat(equation: Equation | None) -> bool:

@@ -1,0 +1,147 @@
+"""A gradient step by step, for a path that may never come again.
+
+A path through a user's function, a loop over data of a new length say, costs its program, the program's derivative, simplification and
+generated source: 0.25 ms for each operation.  Where it runs once that is never earned back.  So a long path is first evaluated as a tape: each
+step of the recording runs as a small function made for its template, forward and then backward, with the rules of the transforms inside a
+step and sums of cotangents between steps.  Templates and their functions are kept, so a new path costs microseconds for each operation.
+
+What a tape may assume: a path of nodes, inputs known to be active.  What it promises: the outputs of `derivative.gradient`, up to the last
+bits where structural zeros are shared between steps; after `MOST_CALLS` calls the program has paid for itself, and is made.
+
+Structural zeros (Note [structural zeros] in `_primitives.linear`) between steps are arrays of booleans beside the cotangents.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from functad._api.tape_steps import Backward, Step, step_of_node, step_of_program
+from functad._core.program import Atom, Literal, Var
+from functad._core.trie import Recorded
+from functad._transforms.marking import Marker
+
+__all__ = ["LEAST_STEPS", "MOST_CALLS", "Tape"]
+
+LEAST_STEPS = 100  # shorter paths are made programs at once: their repeated calls are faster
+MOST_CALLS = 20  # a program costs about as much as this many calls of a tape
+
+
+class _Forward(NamedTuple):
+    run: Callable[..., tuple[Any, ...]]
+    inputs: tuple[Var, ...]
+    results: tuple[Var, ...]
+
+
+class _Back(NamedTuple):
+    run: Callable[..., tuple[Any, ...]]
+    at: int  # which forward step's tuple of values it takes
+    given: tuple[Var, ...]  # variables whose cotangents it takes
+    masked: tuple[Var, ...]  # those with structural zeros, whose booleans it takes as well
+    targets: tuple[Var, ...]  # variables that its results are contributions to
+    alive: tuple[Var, ...]  # variables whose booleans follow
+
+
+class Tape:
+    """Outputs from `first` on, and the gradient of output 0 with respect to the active inputs, as `derivative.gradient` gives them."""
+
+    __slots__ = ("active", "backward", "calls", "first", "forward", "inputs", "outputs")
+
+    def __init__(self, program: Recorded, active: Sequence[bool], first: int) -> None:
+        self.inputs, self.outputs, self.first = program.inputs, program.outputs, first
+        self.active: tuple[Var, ...] = tuple([v for v, m in zip(program.inputs, active, strict=True) if m])
+        self.calls = 0
+        self.forward: list[_Forward] = []
+        self.backward: list[_Back] = []
+        self._plan(_steps(program))
+
+    def __call__(self, *args: Any) -> tuple[Any, ...] | None:
+        """The outputs, or None when the program has paid for itself."""
+        self.calls += 1
+        if self.calls > MOST_CALLS:
+            return None
+        values: dict[Atom, Any] = dict(zip(self.inputs, args, strict=True))
+        with np.errstate(all="ignore"):
+            saved = []
+            for run, inputs, results in self.forward:
+                out = run(*[values[v] for v in inputs])
+                saved.append(out)
+                if len(results) == 1:
+                    values[results[0]] = out[0]
+                else:
+                    values.update(zip(results, out, strict=False))  # residuals follow
+            cts = self._pulled(saved)
+        found = [a.array() if isinstance(a, Literal) else values[a] for a in self.outputs[self.first :]]
+        kinds = [a.type for a in (*self.outputs[self.first :], *self.active)]
+        found += [cts[v] if v in cts else np.zeros(v.type.shape, v.type.dtype) for v in self.active]
+        return tuple([np.array(x, kind.dtype)[()] for x, kind in zip(found, kinds, strict=True)])
+
+    def _pulled(self, saved: Sequence[tuple[Any, ...]]) -> dict[Atom, Any]:
+        """Cotangents of the inputs."""
+        out = self.outputs[0]
+        cts: dict[Atom, Any] = {out: out.type.dtype.type(1)}
+        alive: dict[Var, Any] = {}
+        for run, at, given, masked, targets, more in self.backward:
+            if masked:
+                found = run(saved[at], *[cts[v] for v in given], *[alive[v] for v in masked])
+            else:
+                found = run(saved[at], *[cts[v] for v in given])
+            for v, ct in zip(targets, found, strict=False):
+                before = cts.get(v)
+                cts[v] = ct if before is None else np.add(before, ct)
+            for v, holds in zip(more, found[len(targets) :], strict=True):
+                before = alive.get(v)
+                alive[v] = holds if before is None else before | holds
+        return cts
+
+    def _plan(self, steps: Sequence[tuple[Step, tuple[Var, ...], tuple[Var, ...]]]) -> None:
+        moving: set[Var] = set(self.active)
+        variants = []
+        for step, inputs, results in steps:
+            variant = step.variant(tuple([v in moving for v in inputs]))
+            moving.update([v for v, on in zip(results, variant.out_active, strict=True) if on])
+            self.forward.append(_Forward(variant.run, inputs, results))
+            variants.append(variant)
+        out = self.outputs[0]
+        zeros: dict[Atom, bool] = {out: False} if out in moving else {}  # variables with a cotangent, and whether that has structural zeros
+        chosen: list[tuple[Backward, int, tuple[Var, ...], tuple[Var, ...], tuple[Var, ...]]] = []
+        for at in range(len(steps) - 1, -1, -1):
+            _, inputs, results = steps[at]
+            carriers = [v for v, on in zip(results, variants[at].out_active, strict=True) if on]
+            present = tuple([v in zeros for v in carriers])
+            if not any(present):
+                continue
+            given = tuple([v for v in carriers if v in zeros])
+            structural = tuple([zeros.get(v, False) for v in carriers])
+            back = variants[at].backward(present, structural)
+            targets = tuple([inputs[i] for i in back.targets])
+            for v, has in zip(targets, back.structural, strict=True):
+                zeros[v] = has and zeros.get(v, True)
+            chosen.append((back, at, given, tuple([v for v in given if zeros[v]]), targets))
+        asked = {v for _, _, _, masked, _ in chosen for v in masked}
+        for back, at, given, masked, targets in chosen:
+            wanted = tuple([has and v in asked for v, has in zip(targets, back.structural, strict=True)])
+            alive = tuple([v for v, on in zip(targets, wanted, strict=True) if on])
+            self.backward.append(_Back(back.function(wanted), at, given, masked, targets, alive))
+
+
+def _steps(program: Recorded) -> list[tuple[Step, tuple[Var, ...], tuple[Var, ...]]]:
+    """What the outputs need, in order: (step, its inputs, its results)."""
+    needed: set[Any] = set(program.outputs)
+    nodes = []
+    for node in reversed(program.path):
+        if node.results and not needed.isdisjoint(node.results):
+            nodes.append(node)
+            needed.update(node.operands)
+    nodes.reverse()
+    marker = Marker(nodes)
+    steps = []
+    for node in nodes:
+        marked = marker.marked(node)
+        if marked is None:
+            inputs = tuple(dict.fromkeys([a for a in node.operands if type(a) is Var]))
+            steps.append((step_of_node(node), inputs, node.results))
+        else:
+            key, whole, taken = marked
+            steps.append((step_of_program(key, whole), tuple(taken), node.results))
+    return steps
