@@ -12,11 +12,11 @@ Structural zeros (Note [structural zeros] in `_primitives.linear`) between steps
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from functad._api.tape_steps import Backward, Step, step_of_node, step_of_program
+from functad._api.tape_steps import Backward, Step, Variant, marked_step, step_of
 from functad._core.program import Atom, Literal, Var
 from functad._core.trie import Recorded
 from functad._transforms.marking import Marker
@@ -27,19 +27,12 @@ LEAST_STEPS = 100  # shorter paths are made programs at once: their repeated cal
 MOST_CALLS = 20  # a program costs about as much as this many calls of a tape
 
 
-class _Forward(NamedTuple):
-    run: Callable[..., tuple[Any, ...]]
-    inputs: tuple[Var, ...]
-    results: tuple[Var, ...]
-
-
-class _Back(NamedTuple):
-    run: Callable[..., tuple[Any, ...]]
-    at: int  # which forward step's tuple of values it takes
-    given: tuple[Var, ...]  # variables whose cotangents it takes
-    masked: tuple[Var, ...]  # those with structural zeros, whose booleans it takes as well
-    targets: tuple[Var, ...]  # variables that its results are contributions to
-    alive: tuple[Var, ...]  # variables whose booleans follow
+Vars = tuple[Var, ...]
+Run = Callable[..., tuple[Any, ...]]
+Forward = tuple[Run, Vars, Vars]  # a step's function, the variables that it takes, its results (residuals follow)
+# A step's function on the way back, which forward step's tuple of values it takes, variables whose cotangents it takes, those of them whose
+# structural zeros it takes as well, variables that its results are contributions to, and those whose booleans follow:
+Back = tuple[Run, int, Vars, Vars, Vars, Vars]
 
 
 class Tape:
@@ -49,10 +42,10 @@ class Tape:
 
     def __init__(self, program: Recorded, active: Sequence[bool], first: int) -> None:
         self.inputs, self.outputs, self.first = program.inputs, program.outputs, first
-        self.active: tuple[Var, ...] = tuple([v for v, m in zip(program.inputs, active, strict=True) if m])
+        self.active: Vars = tuple([v for v, m in zip(program.inputs, active, strict=True) if m])
         self.calls = 0
-        self.forward: list[_Forward] = []
-        self.backward: list[_Back] = []
+        self.forward: list[Forward] = []
+        self.backward: list[Back] = []
         self._plan(_steps(program))
 
     def __call__(self, *args: Any) -> tuple[Any, ...] | None:
@@ -94,54 +87,63 @@ class Tape:
                 alive[v] = holds if before is None else before | holds
         return cts
 
-    def _plan(self, steps: Sequence[tuple[Step, tuple[Var, ...], tuple[Var, ...]]]) -> None:
+    def _plan(self, steps: Sequence[tuple[Step, Vars, Vars]]) -> None:
         moving: set[Var] = set(self.active)
-        variants = []
+        variants: list[Variant] = []
         for step, inputs, results in steps:
             variant = step.variant(tuple([v in moving for v in inputs]))
-            moving.update([v for v, on in zip(results, variant.out_active, strict=True) if on])
-            self.forward.append(_Forward(variant.run, inputs, results))
+            if variant.is_active:
+                moving.update(variant.carriers(results))
+            self.forward.append((variant.run, inputs, results))
             variants.append(variant)
         out = self.outputs[0]
         zeros: dict[Atom, bool] = {out: False} if out in moving else {}  # variables with a cotangent, and whether that has structural zeros
-        chosen: list[tuple[Backward, int, tuple[Var, ...], tuple[Var, ...], tuple[Var, ...]]] = []
+        chosen: list[tuple[Backward, int, Vars, Vars]] = []
         for at in range(len(steps) - 1, -1, -1):
-            _, inputs, results = steps[at]
-            carriers = [v for v, on in zip(results, variants[at].out_active, strict=True) if on]
-            present = tuple([v in zeros for v in carriers])
-            if not any(present):
+            variant = variants[at]
+            if not variant.is_active:
                 continue
-            given = tuple([v for v in carriers if v in zeros])
-            structural = tuple([zeros.get(v, False) for v in carriers])
-            back = variants[at].backward(present, structural)
+            carriers = variant.carriers(steps[at][2])
+            present = tuple([v in zeros for v in carriers])
+            if True not in present:
+                continue
+            given = carriers if False not in present else tuple([v for v in carriers if v in zeros])
+            back = variant.backward(present, tuple([zeros.get(v, False) for v in carriers]))
+            inputs = steps[at][1]
             targets = tuple([inputs[i] for i in back.targets])
             for v, has in zip(targets, back.structural, strict=True):
                 zeros[v] = has and zeros.get(v, True)
-            chosen.append((back, at, given, tuple([v for v in given if zeros[v]]), targets))
-        asked = {v for _, _, _, masked, _ in chosen for v in masked}
-        for back, at, given, masked, targets in chosen:
-            wanted = tuple([has and v in asked for v, has in zip(targets, back.structural, strict=True)])
-            alive = tuple([v for v, on in zip(targets, wanted, strict=True) if on])
-            self.backward.append(_Back(back.function(wanted), at, given, masked, targets, alive))
+            chosen.append((back, at, given, targets))
+        asked: set[Atom] = {v for _, _, given, _ in chosen for v in given if zeros[v]}
+        for back, at, given, targets in chosen:
+            masked: Vars = ()
+            alive: Vars = ()
+            if asked:
+                masked = tuple([v for v in given if v in asked])
+                alive = tuple([v for v, has in zip(targets, back.structural, strict=True) if has and v in asked])
+            wanted = tuple([has and v in asked for v, has in zip(targets, back.structural, strict=True)]) if alive else ()
+            self.backward.append((back.function(wanted), at, given, masked, targets, alive))
 
 
-def _steps(program: Recorded) -> list[tuple[Step, tuple[Var, ...], tuple[Var, ...]]]:
+def _steps(program: Recorded) -> list[tuple[Step, Vars, Vars]]:
     """What the outputs need, in order: (step, its inputs, its results)."""
     needed: set[Any] = set(program.outputs)
     nodes = []
     for node in reversed(program.path):
-        if node.results and not needed.isdisjoint(node.results):
+        if not needed.isdisjoint(node.results):
             nodes.append(node)
             needed.update(node.operands)
     nodes.reverse()
     marker = Marker(nodes)
     steps = []
     for node in nodes:
-        marked = marker.marked(node)
-        if marked is None:
-            inputs = tuple(dict.fromkeys([a for a in node.operands if type(a) is Var]))
-            steps.append((step_of_node(node), inputs, node.results))
-        else:
+        step = step_of(node.template)
+        marked = marker.marked(node, step.suspects) if step.suspects else None
+        if marked is not None:
             key, whole, taken = marked
-            steps.append((step_of_program(key, whole), tuple(taken), node.results))
+            steps.append((marked_step(key, whole), tuple(taken), node.results))
+        elif len(node.template.inputs) == len(node.operands):
+            steps.append((step, node.operands, node.results))  # type: ignore[arg-type]  # no literal among them
+        else:
+            steps.append((step, tuple(dict.fromkeys([a for a in node.operands if type(a) is Var])), node.results))
     return steps

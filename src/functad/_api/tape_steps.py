@@ -1,6 +1,6 @@
 """The steps that tapes are made of: functions forward and backward for one operation, kept for each use that is made of it."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -8,14 +8,15 @@ import numpy as np
 from functad._core.interpret import step_function
 from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
 from functad._core.recorder import stage
-from functad._core.trie import Node
+from functad._core.template import Template
 from functad._core.types import array_type
 from functad._primitives.alive import alive
 from functad._primitives.linear import has_zeros, mask
 from functad._transforms.linearize import linearize
+from functad._transforms.marking import suspects_of
 from functad._transforms.transpose import pulled_back
 
-__all__ = ["Backward", "Step", "step_of_node", "step_of_program"]
+__all__ = ["Backward", "Step", "Variant", "marked_step", "step_of"]
 
 MOST_MARKED = 10_000
 Flags = tuple[bool, ...]
@@ -24,10 +25,11 @@ Flags = tuple[bool, ...]
 class Step:
     """One operation, by which of its inputs are active."""
 
-    __slots__ = ("program", "variants")
+    __slots__ = ("program", "suspects", "variants")
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.suspects = suspects_of(program)
         self.variants: dict[Flags, Variant] = {}
 
     def variant(self, active: Flags) -> "Variant":
@@ -39,17 +41,21 @@ class Step:
 
 
 class Variant:
-    """`run` gives the results and then the residuals; `out_active` says which results have a derivative."""
+    """`run` gives the results and then the residuals; `out_active` says which results have a derivative, `is_active` whether any has."""
 
-    __slots__ = ("backwards", "halves", "out_active", "results", "run")
+    __slots__ = ("backwards", "halves", "is_active", "out_active", "results", "run")
 
     def __init__(self, program: Program, active: Flags) -> None:
         self.results = len(program.outputs)
         self.backwards: dict[tuple[Flags, Flags], Backward] = {}
         self.halves = linearize(program, active) if any(active) else None
         self.out_active = self.halves.out_active if self.halves is not None else (False,) * self.results
-        forward = self.halves.forward if self.halves is not None and any(self.out_active) else program
-        self.run = step_function(simplified(forward))
+        self.is_active = any(self.out_active)
+        self.run = step_function(simplified(self.halves.forward if self.halves is not None and self.is_active else program))
+
+    def carriers(self, results: tuple[Var, ...]) -> tuple[Var, ...]:
+        """The results that have a derivative."""
+        return results if all(self.out_active) else tuple([v for v, on in zip(results, self.out_active, strict=True) if on])
 
     def backward(self, present: Flags, structural: Flags) -> "Backward":
         """The way back, by which active results have a cotangent and which of these have structural zeros."""
@@ -100,12 +106,12 @@ class Backward:
         self.program = _renamed(whole, wrapped)
 
     def function(self, wanted: Flags) -> Callable[..., tuple[Any, ...]]:
-        """The function that gives the contributions, and the booleans of those that are wanted."""
+        """The function that gives the contributions, and the booleans of those that are wanted (none, if it is empty)."""
         found = self.functions.get(wanted)
         if found is None:
             n = len(self.targets)
-            booleans = iter(self.program.outputs[n:])
-            kept = [b for w, has in zip(wanted, self.structural, strict=True) if has for b in [next(booleans)] if w]
+            places = [i for i, has in enumerate(self.structural) if has]
+            kept = [b for i, b in zip(places, self.program.outputs[n:], strict=True) if wanted and wanted[i]]
             narrow = without_dead(Program(self.program.inputs, self.program.equations, [*self.program.outputs[:n], *kept]))
             found = self.functions[wanted] = step_function(simplified(narrow), self.packed)
         return found
@@ -136,16 +142,16 @@ def _renamed(program: Program, atoms: dict[Atom, Atom]) -> Program:
 _MARKED: Final[dict[Hashable, Step]] = {}
 
 
-def step_of_node(node: Node) -> Step:
-    """The step of a node's template, kept with it."""
-    memo = node.template.program.memo
+def step_of(template: Template) -> Step:
+    """The step of a template, kept with it."""
+    memo = template.program.memo
     found = memo.get("step")
     if found is None:
-        found = memo.setdefault("step", Step(node.template.program))
+        found = memo.setdefault("step", Step(template.program))
     return found  # type: ignore[no-any-return]  # memo is untyped
 
 
-def step_of_program(key: Hashable, program: Program) -> Step:
+def marked_step(key: Hashable, program: Program) -> Step:
     """The step of a marked program, kept by its key; bounded."""
     found = _MARKED.get(key)
     if found is None:

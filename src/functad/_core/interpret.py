@@ -47,7 +47,7 @@ def compile_source(source: str, name: str, namespace: dict[str, Any]) -> Callabl
 
 
 def _broadcasts_itself(equation: Equation) -> bool:
-    """Whether NumPy's own broadcasting makes this equation needless as an operand of a ufunc: a broadcast along leading or length-1 axes."""
+    """Whether NumPy's own broadcasting makes this equation needless: a broadcast along leading or length-1 axes."""
     if equation.op.name != "broadcast":
         return False
     source = equation.inputs[0].type
@@ -86,7 +86,7 @@ class _Writer:
         scalar = a.type.dtype.type(a.value)
         return self.constant(scalar if not full or a.type.shape == () else np.full(a.type.shape, scalar))
 
-    def ufunc_operands(self, equation: Equation) -> list[str]:
+    def spread_operands(self, equation: Equation) -> list[str]:
         shape = equation.outputs[0].type.shape
         folded: list[tuple[Atom, tuple[int, ...]]] = []
         for a in equation.inputs:
@@ -107,7 +107,7 @@ class _Writer:
             for v, value in zip(equation.outputs, out if op.multiple else (out,), strict=True):
                 self.folded[v] = self.namespace[self.name(v)] = value
             return
-        operands = self.ufunc_operands(equation) if op.ufunc is not None else [self.operand(a, full=True) for a in equation.inputs]
+        operands = self.spread_operands(equation) if op.spreads else [self.operand(a, full=True) for a in equation.inputs]
         function = op.ufunc if op.ufunc is not None and not equation.params else op.numpy
         self.namespace.setdefault(f"{op.name}_", function)
         keywords = [f"{k}={self.constant(v)}" for k, v in equation.params.items()]
@@ -126,7 +126,7 @@ def _needed(program: Program, writer: _Writer) -> list[Equation]:
             continue
         kept.append(e)
         texts = None
-        if e.op.ufunc is not None:
+        if e.op.spreads:
             shape = e.outputs[0].type.shape
             folded = []
             for a in e.inputs:

@@ -103,7 +103,8 @@ class Primitive:
     multiple: bool = False
     kind: str = "other"
     examples: Callable[[], Sequence[tuple[Sequence[Any], Mapping[str, Any]]]] | None = None  # () -> [(arrays, params)] for the tests
-    ufunc: np.ufunc | None = None  # the evaluator may let it broadcast
+    ufunc: np.ufunc | None = None
+    spreads: bool = False  # `numpy` broadcasts its operands by itself, as every ufunc does, so the evaluator may leave broadcasts to it
     partials: Sequence[Any] = ()  # of an elementwise operation: its tangent rules, None where the derivative is zero (for the docs' table)
     identity: bool = False  # the value is the first input: `simplify` drops it once derivatives have been taken
     # Structural zeros, see Note [structural zeros] in _primitives.linear:
@@ -116,6 +117,7 @@ class Primitive:
         if self.name in REGISTRY:
             raise ValueError(f"primitive {self.name} is declared twice")
         REGISTRY[self.name] = self
+        self.spreads = self.spreads or self.ufunc is not None
 
     def __call__(self, *inputs: Any, **params: Any) -> Any:
         """Record in the open builder: a tracer, or a tuple of them when `multiple`."""

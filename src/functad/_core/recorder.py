@@ -16,7 +16,7 @@ import numpy as np
 from functad._core.held import capture, check_unwritten
 from functad._core.primitive import CURRENT, Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
-from functad._core.template import Template, pattern_of, template_of
+from functad._core.template import TEMPLATES, Template, keep, operands_of
 from functad._core.tracer import Tracer, make
 from functad._core.trie import Node, Root, root_of
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
@@ -24,6 +24,7 @@ from functad._core.values import Cell, computed, force
 from functad.errors import EscapedTracerError, UnsupportedArgumentError
 
 __all__ = ["CURRENT", "Builder", "Door", "again", "answer", "inline", "lift", "record", "shares_memory", "stage", "trace"]
+
 
 @dataclass(eq=False, frozen=True)
 class Door:
@@ -217,24 +218,24 @@ def binary(door: Door, a: Any, b: Any) -> Any:
         key_b, cell_b = SCALAR_TYPES.get(type(b)), b  # type: ignore[assignment]  # a literal is its own value
         if key_b is None or builder is None:
             key_b, cell_b = lift(builder, b)
-    if builder.plain:  # type: ignore[union-attr]  # lift has refused None
+    if builder.plain:
         return door.implementation(a, b)
     edge = (door, key_a, key_b, None)
-    node = builder.node.edges.get(edge)  # type: ignore[union-attr]
+    node = builder.node.edges.get(edge)
     if node is None:
         node = _expand(builder, door, edge, (key_a, key_b), None)
     if node.fresh:
         if node.template.ranges or len(node.fresh) == 2:
-            return _advance(builder, node, (a, b), (cell_a, cell_b))  # type: ignore[arg-type]
+            return _advance(builder, node, (a, b), (cell_a, cell_b))
         x, cell = (b, cell_b) if node.fresh[0] else (a, cell_a)
         if type(x) is Tracer:
-            return _advance(builder, node, (a, b), (cell_a, cell_b))  # type: ignore[arg-type]
-        builder.arguments.append(cell)  # type: ignore[union-attr]
-    builder.node = node  # type: ignore[union-attr]
+            return _advance(builder, node, (a, b), (cell_a, cell_b))
+        builder.arguments.append(cell)
+    builder.node = node
     cell = Cell()
     cell.step, cell.inputs = node, (cell_a, cell_b)
     out = Tracer()
-    out.builder, out.atom, out.cell = builder, node.outputs, cell  # type: ignore[assignment]
+    out.builder, out.atom, out.cell = builder, node.outputs, cell
     return out
 
 
@@ -272,7 +273,7 @@ def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Seque
     builder.node = node
     cell = computed(node, tuple(cells))
     if type(node.outputs) is not tuple:
-        return make(builder, node.outputs, cell)
+        return make(builder, node.outputs, cell)  # type: ignore[arg-type]  # one atom, as just seen
     parts = [make(builder, atom, computed(i, (cell,))) for i, atom in enumerate(node.outputs)]
     container = node.template.container
     return container(parts) if container is not None else tuple(parts)
@@ -286,18 +287,32 @@ def _unchecked(low: int, high: int) -> UnsupportedArgumentError:
 
 
 def _expand(builder: Builder, door: Door, edge: tuple[Any, ...], keys: Sequence[Any], rebuild: Callable[[Sequence[Tracer]], Any] | None) -> Node:
-    """First time along this edge: a node with the operation's template, which is made at its first use with these types."""
-
-    def make_template(operands: tuple[Atom, ...]) -> Template:
-        return _template(builder, door, operands, rebuild)
-
-    template = template_of(door, pattern_of(keys), edge[-1], make_template)
-    fresh = tuple([i for i, k in enumerate(keys) if isinstance(k, ArrayType)])
+    """First time along this edge: a node with the operation's template, which is made at its first use with such operands."""
+    pattern: list[Any] = []  # types, literals by value, and which operands are one value
+    operands: list[Atom] = []
+    fresh: list[int] = []
+    seen: dict[Atom, int] = {}
+    for i, k in enumerate(keys):
+        if type(k) is Var:
+            first = seen.setdefault(k, i)
+            pattern.append(k.type if first == i else first)
+            operands.append(k)
+        elif type(k) is ArrayType:
+            pattern.append(k)
+            operands.append(Var(k))
+            fresh.append(i)
+        else:
+            pattern.append(k)
+            operands.append(k)
+    at = (door, edge[-1], *pattern)
+    template = TEMPLATES.get(at)
+    if template is None:
+        template = keep(at, _template(builder, door, operands_of(pattern), rebuild))
     for position, low, high in template.ranges:
         if position not in fresh:
             raise _unchecked(low, high)
-    node = Node(builder.node, edge, template, tuple([Var(k) if isinstance(k, ArrayType) else k for k in keys]))
-    node.fresh = fresh
+    node = Node(builder.node, edge, template, tuple(operands))
+    node.fresh = tuple(fresh)
     root = builder.root
     assert root is not None
     root.count += 1
@@ -335,7 +350,7 @@ def shares_memory(tracer: Tracer) -> bool:
     node: Node | None = builder.node
     while node is not None and node is not builder.scanned:
         if node.template.view:
-            out = node.outputs if type(node.outputs) is tuple else (node.outputs,)
+            out = node.outputs if isinstance(node.outputs, tuple) else (node.outputs,)
             if any(a.type.ndim for a in out):
                 views.update((*node.operands, *out))
         node = node.parent

@@ -5,14 +5,14 @@ before costs a look-up and a few fresh variables for each of its operations; the
 The table lives as long as the process and is bounded: past the bound the oldest templates go, and are made again when they are needed.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from functad._core.interpret import evaluate_equations
 from functad._core.program import Atom, Equation, Literal, Program, Var
 from functad._core.types import ArrayType
 
-__all__ = ["EMPTY", "Template", "pattern_of", "template_of"]
+__all__ = ["EMPTY", "TEMPLATES", "Template", "keep", "operands_of"]
 
 MAX_TEMPLATES = 20_000
 Outputs = Atom | tuple[Atom, ...]
@@ -25,7 +25,7 @@ class Template:
     variables that equations bind and `outputs` names; `outputs` may also name operands and literals.
     """
 
-    __slots__ = ("container", "inputs", "operands", "outputs", "program", "ranges", "results", "view")
+    __slots__ = ("container", "inputs", "is_plain", "operands", "outputs", "program", "ranges", "results", "view")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class Template:
         bound = {v for e in equations for v in e.outputs}
         named = outputs if isinstance(outputs, tuple) else (outputs,)
         self.results: tuple[Var, ...] = tuple(dict.fromkeys([a for a in named if isinstance(a, Var) and a in bound]))
+        self.is_plain = len(self.results) == 1 and outputs is self.results[0]  # the usual case: one result, which is the output
         self.program = Program(self.inputs, equations, self.results)
         self.container = container  # makes a tuple of outputs what NumPy returns (a named tuple, a list)
         self.view = view  # NumPy's result shares memory with the operand
@@ -63,6 +64,14 @@ class Template:
             equations.append(Equation(e.op, inputs, e.params, outputs))  # type: ignore[arg-type]  # what equations bind are variables
         return equations
 
+    def outputs_for(self, operands: Sequence[Atom], results: Sequence[Var]) -> Outputs:
+        """The outputs in terms of other operands and results."""
+        atoms: dict[Atom, Atom] = dict(zip(self.operands, operands, strict=True))
+        atoms.update(zip(self.results, results, strict=True))
+        if isinstance(self.outputs, tuple):
+            return tuple([atoms.get(a, a) for a in self.outputs])
+        return atoms.get(self.outputs, self.outputs)
+
     def evaluate(self, values: Sequence[Any]) -> Any:
         """The outputs for values of the operands."""
         found = evaluate_equations(self.program.equations, self.operands, values)
@@ -72,46 +81,19 @@ class Template:
 
 
 EMPTY: Final = Template((), (), ())
-_TEMPLATES: Final[dict[Hashable, Template]] = {}
-
-
-def pattern_of(keys: Sequence[Any]) -> tuple[Hashable, ...]:
-    """What of the operands decides the equations: their types, literals by value, and which of them are one value."""
-    parts: list[Hashable] = []
-    seen: dict[Atom, int] = {}
-    for i, k in enumerate(keys):
-        if type(k) is Var:
-            first = seen.setdefault(k, i)
-            parts.append(k.type if first == i else first)
-        else:
-            parts.append(k)
-    return tuple(parts)
+TEMPLATES: Final[dict[Hashable, Template]] = {}
 
 
 def operands_of(pattern: Sequence[Hashable]) -> tuple[Atom, ...]:
-    """Variables and literals for a pattern."""
+    """Variables and literals for operands given by type, by value, or as the place of an earlier one."""
     atoms: list[Atom] = []
     for part in pattern:
         atoms.append(Var(part) if isinstance(part, ArrayType) else atoms[part] if isinstance(part, int) else part)  # type: ignore[arg-type]
     return tuple(atoms)
 
 
-def template_of(door: Hashable, pattern: tuple[Hashable, ...], key: Hashable, make: Callable[[tuple[Atom, ...]], Template]) -> Template:
-    """The template for these operands, made at the first question."""
-    at = (door, pattern, key)
-    found = _TEMPLATES.get(at)
-    if found is None:
-        while len(_TEMPLATES) >= MAX_TEMPLATES:
-            _TEMPLATES.pop(next(iter(_TEMPLATES)), None)
-        found = _TEMPLATES.setdefault(at, make(operands_of(pattern)))
-    return found
-
-
-def actual(template: Template, operands: Sequence[Atom], results: Sequence[Var]) -> Outputs:
-    """The outputs of a template in terms of other operands and results."""
-    if len(results) == 1 and template.outputs is template.results[0]:
-        return results[0]
-    atoms: Mapping[Atom, Atom] = {**dict(zip(template.operands, operands, strict=True)), **dict(zip(template.results, results, strict=True))}
-    if isinstance(template.outputs, tuple):
-        return tuple([atoms.get(a, a) for a in template.outputs])
-    return atoms.get(template.outputs, template.outputs)
+def keep(key: Hashable, template: Template) -> Template:
+    """Keep a template; the one that another thread kept meanwhile wins."""
+    while len(TEMPLATES) >= MAX_TEMPLATES:
+        TEMPLATES.pop(next(iter(TEMPLATES)), None)
+    return TEMPLATES.setdefault(key, template)

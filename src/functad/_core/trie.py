@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from functad._core.program import Atom, Deferred, Equation, Program, Var, without_dead
-from functad._core.template import EMPTY, Outputs, Template, actual
+from functad._core.template import EMPTY, Outputs, Template
 from functad._core.types import ArrayType
 
 __all__ = ["Node", "Recorded", "Root", "root_of"]
@@ -31,10 +31,15 @@ class Node:
         self.template = template
         self.operands = operands
         self.fresh: tuple[int, ...] = ()  # positions of the operands that are new inputs of the program
-        self.results: tuple[Var, ...] = tuple([Var(v.type) for v in template.results])
-        self.outputs: Outputs = actual(template, operands, self.results)
+        if template.is_plain:
+            out = Var(template.results[0].type)
+            self.results: tuple[Var, ...] = (out,)
+            self.outputs: Outputs = out
+        else:
+            self.results = tuple([Var(v.type) for v in template.results])
+            self.outputs = template.outputs_for(operands, self.results)
         self.guard: tuple[Atom, Any] | None = None  # this edge is an answer given to the user's `if`
-        self.programs: dict[Hashable, Recorded] = {}
+        self.programs: dict[Hashable, Recorded] | None = None
         self._equations: list[Equation] | None = None
 
     @property
@@ -91,6 +96,8 @@ class Root(Node):
 
     def program(self, node: Node, outputs: tuple[Atom, ...]) -> Recorded:
         """The program of the path that ends at a node, made once."""
+        if node.programs is None:
+            node.programs = {}
         found = node.programs.get(outputs)
         if found is None:
             found = node.programs.setdefault(outputs, Recorded(self, node, outputs))
@@ -130,7 +137,7 @@ def _forget(root: Root, node: Node) -> None:
         while at is not None and at not in kept:
             path.append(at)
             at = at.parent
-        more = len(path) + sum(p.size for p in last.programs.values())
+        more = len(path) + sum(p.size for p in (last.programs or {}).values())
         if size and size + more > MAX_NODES // 2:
             break
         size += more
@@ -139,7 +146,7 @@ def _forget(root: Root, node: Node) -> None:
     for n in kept:
         n.edges = {edge: child for edge, child in list(n.edges.items()) if child in kept}
         if n not in final:
-            n.programs = {}
+            n.programs = None
     root.count = min(size, MAX_NODES)
     while sum(r.count for r in list(ROOTS.values())) > 3 * MAX_NODES and len(ROOTS) > 1:
         key = next((k for k, r in list(ROOTS.items()) if r is not root), None)

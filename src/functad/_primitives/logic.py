@@ -87,15 +87,16 @@ def _select_examples() -> Any:
     return [([condition, x, y], {}), ([condition, x + 1j, y - 2j], {}), ([condition, x.astype(int), y.astype(int)], {})]
 
 
-select.examples = _select_examples
+select.examples, select.spreads = _select_examples, True
 
 # ---- casts
 
 
 def _convert_numpy(x: Any, dtype: Any) -> Any:
-    if np.iscomplexobj(x) and dtype.kind not in "cb":
-        x = np.real(x)
-    return np.asarray(x).astype(dtype)[()]
+    x = np.asarray(x)
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)[()]
 
 
 def _convert_emit(codes: Any, out: str, x: str, dtype: Any) -> str:

@@ -11,7 +11,7 @@ from functad._core.program import Atom, Equation, Literal, Program, Var
 from functad._core.trie import Node
 from functad._transforms.forms import FORMS, Form, Matcher
 
-__all__ = ["Marker"]
+__all__ = ["Marker", "suspects_of"]
 
 Key = tuple[Any, ...]
 
@@ -44,19 +44,24 @@ class Marker:
         self.matcher = Matcher()
         self.matcher.producer = self.producers
 
-    def marked(self, node: Node) -> tuple[Key, Program, list[Var]] | None:
-        """(what distinguishes the marked step from others, its program, variables of the path that it takes); None where there is no form."""
-        names = [e.op.name in FORMS for e in node.template.program.equations]
-        if not any(names):
-            return None
+    def marked(self, node: Node, suspects: Sequence[int]) -> tuple[Key, Program, list[Var]] | None:
+        """(what distinguishes the marked step from others, its program, variables of the path that it takes); None where there is no form.
+
+        `suspects` are the positions of equations that may end one.
+        """
         self.producers.add(node)
         forms: dict[int, Form] = {}
-        for i, e in enumerate(node.equations):
-            if names[i] and e.outputs[0].type.dtype.kind == "f":
-                form = FORMS[e.op.name](self.matcher, e)
-                if form is not None:
-                    forms[i] = form
+        for i in suspects:
+            e = node.equations[i]
+            form = FORMS[e.op.name](self.matcher, e)
+            if form is not None:
+                forms[i] = form
         return _MarkedStep(node, forms, self.producers).build() if forms else None
+
+
+def suspects_of(program: Program) -> tuple[int, ...]:
+    """Positions of the equations that may end a form."""
+    return tuple([i for i, e in enumerate(program.equations) if e.op.name in FORMS and e.outputs[0].type.dtype.kind == "f"])
 
 
 class _MarkedStep:
