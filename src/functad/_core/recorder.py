@@ -81,11 +81,16 @@ class Builder:
             self.views: set[Atom] | None = None  # see `shares_memory`
             self.scanned: Node | None = root
 
-    def bind(self, op: Primitive, inputs: Sequence[Any], params: Mapping[str, Any]) -> tuple[Tracer, ...]:
-        """Record one primitive equation, in a plain builder; inputs are its tracers or literals."""
+    def bind(self, op: Primitive, inputs: Sequence[Any], params: Mapping[str, Any], like: Equation | None = None) -> tuple[Tracer, ...]:
+        """Record one primitive equation, in a plain builder; inputs are its tracers or literals.
+
+        `like` is an equation of the same operation and params: inputs of the same types need no second inference.
+        """
         atoms = [x if isinstance(x, Literal) else atom_of(x, self) for x in inputs]
-        types = op.infer(*[a.type for a in atoms], **params)
-        outputs = [Var(t) for t in types]
+        if like is not None and all([a.type is b.type for a, b in zip(atoms, like.inputs, strict=True)]):
+            outputs = [Var(v.type) for v in like.outputs]
+        else:
+            outputs = [Var(t) for t in op.infer(*[a.type for a in atoms], **params)]
         equation = Equation(op, atoms, params, outputs)
         self.equations.append(equation)
         if op.structural is not None and op.structural(equation, self.structural):
@@ -120,7 +125,7 @@ def atom_of(x: Any, builder: Builder) -> Atom:
 
 def again(equation: Equation, inputs: Sequence[Any]) -> tuple[Tracer, ...]:
     """Record an equation once more in the open plain builder, on these tracers or literals."""
-    found: tuple[Tracer, ...] = CURRENT.get().bind(equation.op, inputs, equation.params)
+    found: tuple[Tracer, ...] = CURRENT.get().bind(equation.op, inputs, equation.params, equation)
     return found
 
 
