@@ -47,10 +47,11 @@ def float_leaf(x: Any, name: str, where: Callable[[], str]) -> Any:
     """The leaf as something that has derivatives: a single whole number counts as float, traced ones too; `where` names it in an error."""
     if type(x) is int:
         return float(x)
-    if isinstance(x, np.integer):
+    if type(x) is Tracer:
+        if x.type.shape == () and x.type.weak and x.type.dtype.kind == "i":
+            return x * 1.0  # type: ignore[operator]  # installed by _numpy
+    elif isinstance(x, np.integer):
         return np.float64(x)
-    if type(x) is Tracer and x.type.shape == () and x.type.weak and x.type.dtype.kind == "i":
-        return x * 1.0  # type: ignore[operator]  # installed by _numpy
     dtype = getattr(x, "dtype", None)
     if isinstance(x, (float, complex)) or (dtype is not None and (dtype.kind in "fc" or dtype.kind == "O")):
         return x

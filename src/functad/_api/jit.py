@@ -44,7 +44,7 @@ class _Entry:
         self.program = traced.program
         self.bound = {i: np.array(x, t.dtype, order="C") for i, (x, t) in enumerate(zip(traced.captured, self.program.input_types, strict=False))}
         # the copies that the kernel reads serve inside of other traces too: one answer, whatever is written to the originals later
-        self.captured = [self.bound[i] if isinstance(x, np.ndarray) else x for i, x in enumerate(traced.captured)]
+        self.captured = [self.bound[i] if type(x) is not Tracer and isinstance(x, np.ndarray) else x for i, x in enumerate(traced.captured)]
         traced.captured, traced.operands = [], [None] * len(traced.operands)  # only their number is needed from here on
         self.flat: Callable[..., Any] = executable(self.program).caller(self.bound)
         self.call: Callable[..., Any] | None = None
@@ -106,12 +106,14 @@ class Jit(Transformed):
         fixed = {i: _plain_whole(v) for i, v in fixed.items()}
         named = {k: _plain_whole(v) for k, v in named.items()}
         statics = (tuple(sorted(fixed.items())), tuple(sorted(named.items())))
+        values = (*fixed.values(), *named.values())
+        if _holds_tracer(values):
+            cure = "bind what is static within the other transform, grad(lambda x: f(x, 0.5))"
+            raise UnsupportedArgumentError(f"static arguments of jit must be plain and hashable, got {list(values)!r}: {cure}")
         try:
             hash(statics)
         except TypeError:
-            values = [*fixed.values(), *named.values()]
-            cure = ": bind what is static within the other transform, grad(lambda x: f(x, 0.5))" if any(type(v) is Tracer for v in values) else ""
-            raise UnsupportedArgumentError(f"static arguments of jit must be hashable, got {values!r}{cure}") from None
+            raise UnsupportedArgumentError(f"static arguments of jit must be hashable, got {list(values)!r}") from None
         original, count = self.function, len(args)
 
         def function(*rest: Any, **keywords: Any) -> Any:
@@ -163,6 +165,11 @@ def _plain_whole(x: Any) -> Any:
         return x
     kind = bool if x.dtype.kind == "b" else int
     return answer(x, kind) if x.type.weak or kind is bool else x.dtype.type(answer(x, kind))
+
+
+def _holds_tracer(value: Any) -> bool:
+    """Whether a traced value is in a static one."""
+    return type(value) is Tracer or (isinstance(value, (tuple, frozenset)) and any(map(_holds_tracer, value)))
 
 
 def _typed(value: Any) -> Any:

@@ -87,7 +87,7 @@ class Builder:
         `like` is an equation of the same operation and params: inputs of the same types need no second inference.
         """
         atoms = [x if isinstance(x, Literal) else atom_of(x, self) for x in inputs]
-        if like is not None and all([a.type is b.type for a, b in zip(atoms, like.inputs, strict=True)]):
+        if like is not None and all(map(_same_type, atoms, like.inputs)):
             outputs = [Var(v.type) for v in like.outputs]
         else:
             outputs = [Var(t) for t in op.infer(*[a.type for a in atoms], **params)]
@@ -96,6 +96,10 @@ class Builder:
         if op.structural is not None and op.structural(equation, self.structural):
             self.structural[outputs[0]] = equation
         return tuple([make(self, v, None) for v in outputs])
+
+
+def _same_type(a: Atom, b: Atom) -> bool:
+    return a.type is b.type
 
 
 def stage(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType | Var]) -> Program:

@@ -10,7 +10,7 @@ import numpy as np
 
 from functad._core.program import Atom
 from functad._core.types import ArrayType
-from functad._core.values import Cell
+from functad._core.values import COMPUTED, Cell
 
 __all__ = ["Tracer", "install"]
 
@@ -65,10 +65,24 @@ class Tracer:
         """Number of elements."""
         return self.atom.type.size
 
-    __hash__ = None  # type: ignore[assignment]  # as arrays: == is elementwise
+    @property
+    def __class__(self) -> Any:  # type: ignore[misc]  # nobody sets it
+        """Class of the value that it stands for: `isinstance(x, np.ndarray)` and the like answer as they do for what the user gave.
+
+        `isinstance` asks this where the type itself does not answer, so a tracer is a `Tracer` as well.
+        """
+        kind, cell = self.atom.type, self.cell
+        if kind.shape:
+            return np.ndarray
+        if cell is not None and cell.step is None and cell.inputs is not COMPUTED:
+            return type(cell.value)  # given as it is: an array without axes, Python's bool
+        return _NUMBERS[kind.dtype.kind] if kind.weak else kind.dtype.type
 
     def __repr__(self) -> str:
         return f"Tracer({self.atom.type!r})"
+
+
+_NUMBERS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def install(name: str, member: Any) -> None:

@@ -9,11 +9,17 @@ from typing import Any
 
 from functad.errors import NoValueError
 
-__all__ = ["Cell", "force", "known", "unknown"]
+__all__ = ["COMPUTED", "Cell", "force", "known", "unknown"]
+
+
+COMPUTED = (None,)
 
 
 class Cell:
-    """`step` says how the value comes about: None (it is here), an object with `evaluate`, an int (that output of one input), a str (never: why)."""
+    """`step` says how the value comes about: None (it is here), an object with `evaluate`, an int (that output of one input), a str (never: why).
+
+    `inputs` are `COMPUTED` for a value that was computed, () for one that was given.
+    """
 
     __slots__ = ("inputs", "step", "value")
 
@@ -70,6 +76,6 @@ def force(cell: Cell) -> Any:
             continue
         values = [i.value if type(i) is Cell else i for i in top.inputs]
         top.value = values[0][step] if type(step) is int else step.evaluate(values)
-        top.step, top.inputs = None, ()  # from here on the inputs live only if somebody else holds them
+        top.step, top.inputs = None, COMPUTED  # from here on the inputs live only if somebody else holds them
         stack.pop()
     return cell.value

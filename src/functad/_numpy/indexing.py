@@ -103,7 +103,7 @@ def _frozen(entry: Any) -> Any:
         if type(a) in _PLAIN and type(b) in _PLAIN and type(c) in _PLAIN:
             return (slice, a, b, c)
         return (slice, *[None if v is None else operator.index(v) for v in (a, b, c)])
-    if isinstance(entry, np.integer):
+    if kind is not Tracer and isinstance(entry, np.integer):
         return int(entry)
     return NotImplemented
 
@@ -230,7 +230,7 @@ def _as_index(entry: Any) -> Any:
             found = found.astype(INT)
         if found.dtype.kind not in "iub":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
-        return int(found) if isinstance(found, np.ndarray) and found.ndim == 0 and found.dtype.kind != "b" else found
+        return int(found) if type(found) is np.ndarray and found.ndim == 0 and found.dtype.kind != "b" else found
     if hasattr(entry, "__index__"):
         return operator.index(entry)
     if hasattr(entry, "__array__"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from functad._core.program import Literal
+from functad._core.tracer import Tracer
 from functad._core.types import array_type
 from functad._numpy.algebra import axis_of, conjugate, matmul
 from functad._numpy.dispatch import DOORS, NO_VALUE, implements, refuse
@@ -30,7 +31,7 @@ _SVD, _SLOGDET = type(np.linalg.svd(np.eye(1))), type(np.linalg.slogdet(np.eye(1
 
 def _number(function: str, name: str, given: Any) -> float:
     """A parameter that must be one plain number."""
-    if isinstance(given, (int, float, np.integer, np.floating)):
+    if type(given) is not Tracer and isinstance(given, (int, float, np.integer, np.floating)):
         return float(given)
     refuse(function, name, given, "it must be a number")
     raise AssertionError

@@ -199,6 +199,13 @@ def _number(kind: type) -> Callable[[Tracer], Any]:
     return convert
 
 
+def _hash(self: Tracer) -> int:
+    if self.ndim or isinstance(self, np.ndarray):
+        raise TypeError("unhashable type: 'numpy.ndarray'")
+    return answer(self, hash)  # type: ignore[no-any-return]
+
+
+install("__hash__", _hash)
 install("__bool__", _bool)
 install("__int__", _int)
 install("__index__", _index)

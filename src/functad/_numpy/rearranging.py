@@ -153,8 +153,8 @@ def _check_pad_keywords(mode: Any, stat_length: Any, constant_values: Any, end_v
         refuse("pad", "reflect_type", reflect_type)
     changed = {
         "stat_length": stat_length is not None,
-        "constant_values": mode != "constant" and not (isinstance(constant_values, int) and constant_values == 0),
-        "end_values": not (isinstance(end_values, int) and end_values == 0),
+        "constant_values": mode != "constant" and not (type(constant_values) is int and constant_values == 0),
+        "end_values": not (type(end_values) is int and end_values == 0),
     }
     for name in (n for n, yes in changed.items() if yes):
         raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {name}")
@@ -169,7 +169,7 @@ def pad(
     pairs = _pairs(pad_width, x.type.ndim)
     _check_pad_keywords(mode, stat_length, constant_values, end_values, reflect_type)
     if mode in ("constant", "empty"):
-        if isinstance(constant_values, int) and constant_values == 0:  # not given
+        if type(constant_values) is int and constant_values == 0:  # not given
             low, high = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
             return s.pad(x, low=low, high=high, inner=(0,) * len(pairs)) if any(low + high) else x
         for axis, ((low_, high_), (before, after)) in enumerate(zip(pairs, _per_side(constant_values, x.type.ndim), strict=True)):
