@@ -65,8 +65,8 @@ class Tracer:
         """Number of elements."""
         return self.atom.type.size
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[misc]  # nobody sets it
+    @property  # type: ignore[misc]  # nobody sets it
+    def __class__(self) -> Any:
         """Class of the value that it stands for: `isinstance(x, np.ndarray)` and the like answer as they do for what the user gave.
 
         `isinstance` asks this where the type itself does not answer, so a tracer is a `Tracer` as well.
