@@ -5,7 +5,7 @@ generated source: 0.25 ms for each operation.  Where it runs once that is never 
 step of the recording runs as a small function made for its template, forward and then backward, with the rules of the transforms inside a
 step and sums of cotangents between steps.  Templates and their functions are kept, so a new path costs microseconds for each operation.
 
-What a tape may assume: a path of nodes, inputs known to be active.  What it promises: the outputs of `derivative.gradient`, up to the last
+What a tape may assume: a path of steps, inputs known to be active.  What it promises: the outputs of `derivative.gradient`, up to the last
 bits where structural zeros are shared between steps; after `MOST_CALLS` calls the program has paid for itself, and is made.
 
 Structural zeros (Note [structural zeros] in `_primitives.linear`) between steps are arrays of booleans beside the cotangents.
@@ -128,22 +128,22 @@ class Tape:
 def _steps(program: Recorded) -> list[tuple[Step, Vars, Vars]]:
     """What the outputs need, in order: (step, its inputs, its results)."""
     needed: set[Any] = set(program.outputs)
-    nodes = []
-    for node in reversed(program.path):
-        if not needed.isdisjoint(node.results):
-            nodes.append(node)
-            needed.update(node.operands)
-    nodes.reverse()
-    marker = Marker(nodes)
+    live = []
+    for stamp in reversed(program.path):
+        if not needed.isdisjoint(stamp.results):
+            live.append(stamp)
+            needed.update(stamp.operands)
+    live.reverse()
+    marker = Marker(live)
     steps = []
-    for node in nodes:
-        step = step_of(node.template)
-        marked = marker.marked(node, step.suspects) if step.suspects else None
+    for stamp in live:
+        step = step_of(stamp.template)
+        marked = marker.marked(stamp, step.suspects) if step.suspects else None
         if marked is not None:
             key, whole, taken = marked
-            steps.append((marked_step(key, whole), tuple(taken), node.results))
-        elif len(node.template.inputs) == len(node.operands):
-            steps.append((step, node.operands, node.results))  # type: ignore[arg-type]  # no literal among them
+            steps.append((marked_step(key, whole), tuple(taken), stamp.results))
+        elif len(stamp.template.inputs) == len(stamp.operands):
+            steps.append((step, stamp.operands, stamp.results))  # type: ignore[arg-type]  # no literal among them
         else:
-            steps.append((step, tuple(dict.fromkeys([a for a in node.operands if type(a) is Var])), node.results))
+            steps.append((step, tuple(dict.fromkeys([a for a in stamp.operands if type(a) is Var])), stamp.results))
     return steps

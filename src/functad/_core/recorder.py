@@ -275,7 +275,7 @@ def _advance(builder: Builder, node: Node, operands: Sequence[Any], cells: Seque
     for i in node.fresh:
         x = operands[i]
         if type(x) is Tracer:
-            builder.captured.setdefault((x.builder, x.atom), node.operands[i])  # type: ignore[arg-type]  # a fresh operand is a variable
+            builder.captured.setdefault((x.builder, x.atom), node.stamp.operands[i])  # type: ignore[arg-type]  # a fresh operand is a variable
             builder.arguments.append(x)
         else:
             builder.arguments.append(cells[i])
@@ -361,7 +361,7 @@ def shares_memory(tracer: Tracer) -> bool:
         if node.template.view:
             out = node.outputs if isinstance(node.outputs, tuple) else (node.outputs,)
             if any(a.type.ndim for a in out):
-                views.update((*node.operands, *out))
+                views.update((*node.stamp.operands, *out))
         node = node.parent
     builder.scanned = builder.node
     return tracer.atom in views

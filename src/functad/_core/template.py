@@ -12,7 +12,7 @@ from functad._core.interpret import evaluate_equations
 from functad._core.program import Atom, Equation, Literal, Program, Var
 from functad._core.types import ArrayType
 
-__all__ = ["EMPTY", "TEMPLATES", "Template", "keep", "operands_of"]
+__all__ = ["EMPTY", "TEMPLATES", "Stamp", "Template", "keep", "operands_of"]
 
 MAX_TEMPLATES = 20_000
 Outputs = Atom | tuple[Atom, ...]
@@ -48,22 +48,6 @@ class Template:
         self.view = view  # NumPy's result shares memory with the operand
         self.ranges = tuple(ranges)  # (operand, lowest, highest) of literals that are cast to a narrow integer dtype
 
-    def stamped(self, operands: Sequence[Atom], results: Sequence[Var]) -> list[Equation]:
-        """The equations on other operands and results, everything between them fresh."""
-        atoms: dict[Atom, Atom] = dict(zip(self.operands, operands, strict=True))
-        atoms.update(zip(self.results, results, strict=True))
-        equations = []
-        for e in self.program.equations:
-            inputs = [atoms.get(a, a) for a in e.inputs]
-            outputs = []
-            for v in e.outputs:
-                fresh = atoms.get(v)
-                if fresh is None:
-                    fresh = atoms[v] = Var(v.type)
-                outputs.append(fresh)
-            equations.append(Equation(e.op, inputs, e.params, outputs))  # type: ignore[arg-type]  # what equations bind are variables
-        return equations
-
     def outputs_for(self, operands: Sequence[Atom], results: Sequence[Var]) -> Outputs:
         """The outputs in terms of other operands and results."""
         atoms: dict[Atom, Atom] = dict(zip(self.operands, operands, strict=True))
@@ -78,6 +62,45 @@ class Template:
         atoms = self.outputs if isinstance(self.outputs, tuple) else (self.outputs,)
         outputs = tuple(a.array() if isinstance(a, Literal) else found[a] for a in atoms)
         return outputs if isinstance(self.outputs, tuple) else outputs[0]
+
+
+class Stamp:
+    """A template on operands and results of its own: one step of a path, which knows nothing of the trie around it."""
+
+    __slots__ = ("_equations", "operands", "results", "template")
+
+    def __init__(self, template: Template, operands: tuple[Atom, ...]) -> None:
+        self.template = template
+        self.operands = operands
+        if template.is_plain:
+            self.results: tuple[Var, ...] = (Var(template.results[0].type),)
+        else:
+            self.results = tuple([Var(v.type) for v in template.results])
+        self._equations: list[Equation] | None = None
+
+    @property
+    def equations(self) -> list[Equation]:
+        """The template's equations on these operands, everything between them and the results fresh; made at the first question."""
+        if self._equations is None:
+            made = self._made()
+            if self._equations is None:
+                self._equations = made
+        return self._equations
+
+    def _made(self) -> list[Equation]:
+        atoms: dict[Atom, Atom] = dict(zip(self.template.operands, self.operands, strict=True))
+        atoms.update(zip(self.template.results, self.results, strict=True))
+        equations = []
+        for e in self.template.program.equations:
+            inputs = [atoms.get(a, a) for a in e.inputs]
+            outputs = []
+            for v in e.outputs:
+                fresh = atoms.get(v)
+                if fresh is None:
+                    fresh = atoms[v] = Var(v.type)
+                outputs.append(fresh)
+            equations.append(Equation(e.op, inputs, e.params, outputs))  # type: ignore[arg-type]  # what equations bind are variables
+        return equations
 
 
 EMPTY: Final = Template((), (), ())

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
-from functad._core.program import Atom, Deferred, Equation, Program, Var, without_dead
-from functad._core.template import EMPTY, Outputs, Template
+from functad._core.program import Atom, Deferred, Program, Var, without_dead
+from functad._core.template import EMPTY, Outputs, Stamp, Template
 from functad._core.types import ArrayType
 
 __all__ = ["Node", "Recorded", "Root", "root_of"]
@@ -20,36 +20,20 @@ KEPT_PATHS = 32  # latest paths that survive when a root forgets, as far as they
 
 
 class Node:
-    """A state of the recorder: what the last edge added, a template on operands of the path, and where edges lead from here."""
+    """A state of the recorder: what the last edge added, and where edges lead from here."""
 
-    __slots__ = ("_equations", "edge", "edges", "fresh", "guard", "operands", "outputs", "parent", "programs", "results", "template")
+    __slots__ = ("edge", "edges", "fresh", "guard", "outputs", "parent", "programs", "stamp", "template")
 
     def __init__(self, parent: "Node | None", edge: Hashable = None, template: Template = EMPTY, operands: tuple[Atom, ...] = ()) -> None:
         self.parent = parent
         self.edge = edge  # the key that leads here from the parent
         self.edges: dict[Hashable, Node] = {}
         self.template = template
-        self.operands = operands
+        self.stamp = stamp = Stamp(template, operands)
+        self.outputs: Outputs = stamp.results[0] if template.is_plain else template.outputs_for(operands, stamp.results)
         self.fresh: tuple[int, ...] = ()  # positions of the operands that are new inputs of the program
-        if template.is_plain:
-            out = Var(template.results[0].type)
-            self.results: tuple[Var, ...] = (out,)
-            self.outputs: Outputs = out
-        else:
-            self.results = tuple([Var(v.type) for v in template.results])
-            self.outputs = template.outputs_for(operands, self.results)
         self.guard: tuple[Atom, Any] | None = None  # this edge is an answer given to the user's `if`
         self.programs: dict[Hashable, Recorded] | None = None
-        self._equations: list[Equation] | None = None
-
-    @property
-    def equations(self) -> list[Equation]:
-        """The template's equations on this node's operands, made at the first question."""
-        if self._equations is None:
-            with_results = self.template.stamped(self.operands, self.results)
-            if self._equations is None:
-                self._equations = with_results
-        return self._equations
 
     def evaluate(self, values: Sequence[Any]) -> Any:
         """Run this step alone, on the values of its operands."""
@@ -68,10 +52,10 @@ class Recorded(Deferred):
             path.append(last)
             last = last.parent
         path.reverse()
-        self.path = tuple(path)  # the nodes that led here
+        self.path = tuple([n.stamp for n in path if n.stamp.results])  # of nodes it holds none: the trie may forget them
         self.results = outputs
         self.size = sum([len(n.template.program.equations) for n in path])
-        captured = [n.operands[i] for n in path for i in n.fresh]
+        captured = [n.stamp.operands[i] for n in path for i in n.fresh]
         super().__init__([*captured, *root.inputs], self._assembled)  # type: ignore[list-item]  # a fresh operand is a variable
 
     @property
@@ -80,7 +64,7 @@ class Recorded(Deferred):
         return self.results
 
     def _assembled(self) -> Program:
-        return without_dead(Program(self.inputs, [e for n in self.path for e in n.equations], self.results))
+        return without_dead(Program(self.inputs, [e for step in self.path for e in step.equations], self.results))
 
 
 class Root(Node):

@@ -80,10 +80,10 @@ def _source(first: Any, elements: Sequence[Any]) -> Tracer | None:
         if not isinstance(c, Cell) or c.step != i or type(c.step) is not int or c.inputs[0] is not parent or x.builder is not builder:
             return None
     node = parent.step
-    if node is None or isinstance(node, (int, str)) or len(node.outputs) != len(elements) or len(node.operands) != 1:
+    if node is None or isinstance(node, (int, str)) or len(node.outputs) != len(elements) or len(node.stamp.operands) != 1:
         return None
     out = Tracer()
-    out.builder, out.atom, out.cell = builder, node.operands[0], parent.inputs[0]
+    out.builder, out.atom, out.cell = builder, node.stamp.operands[0], parent.inputs[0]
     return out if out.atom.type.size == len(elements) and not node.fresh else None
 
 

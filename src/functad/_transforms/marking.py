@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from functad._core.program import Atom, Equation, Literal, Program, Var
-from functad._core.trie import Node
+from functad._core.template import Stamp
 from functad._transforms.forms import FORMS, Form, Matcher
 
 __all__ = ["Marker", "suspects_of"]
@@ -19,44 +19,44 @@ Key = tuple[Any, ...]
 class _Producers(dict[Atom, Equation]):
     """The equation behind each variable, made when it is asked for."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, steps: Sequence[Stamp]) -> None:
         super().__init__()
-        self.owner: dict[Atom, Node] = {v: n for n in nodes for v in n.results}
+        self.owner: dict[Atom, Stamp] = {v: step for step in steps for v in step.results}
 
     def get(self, a: Atom, default: Any = None) -> Any:
         found = super().get(a)
-        if found is None and (node := self.owner.get(a)) is not None:
-            self.add(node)
+        if found is None and (step := self.owner.get(a)) is not None:
+            self.add(step)
             found = super().get(a)
         return found
 
-    def add(self, node: Node) -> None:
-        """All equations of a node."""
-        for e in node.equations:
+    def add(self, step: Stamp) -> None:
+        """All equations of a step."""
+        for e in step.equations:
             self.update(dict.fromkeys(e.outputs, e))
 
 
 class Marker:
-    """Asks the nodes of one path for forms."""
+    """Asks the steps of one path for forms."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self.producers = _Producers(nodes)
+    def __init__(self, steps: Sequence[Stamp]) -> None:
+        self.producers = _Producers(steps)
         self.matcher = Matcher()
         self.matcher.producer = self.producers
 
-    def marked(self, node: Node, suspects: Sequence[int]) -> tuple[Key, Program, list[Var]] | None:
+    def marked(self, step: Stamp, suspects: Sequence[int]) -> tuple[Key, Program, list[Var]] | None:
         """(what distinguishes the marked step from others, its program, variables of the path that it takes); None where there is no form.
 
         `suspects` are the positions of equations that may end one.
         """
-        self.producers.add(node)
+        self.producers.add(step)
         forms: dict[int, Form] = {}
         for i in suspects:
-            e = node.equations[i]
+            e = step.equations[i]
             form = FORMS[e.op.name](self.matcher, e)
             if form is not None:
                 forms[i] = form
-        return _MarkedStep(node, forms, self.producers).build() if forms else None
+        return _MarkedStep(step, forms, self.producers).build() if forms else None
 
 
 def suspects_of(program: Program) -> tuple[int, ...]:
@@ -65,14 +65,14 @@ def suspects_of(program: Program) -> tuple[int, ...]:
 
 
 class _MarkedStep:
-    """A node's equations with their forms marked, and what these need of earlier steps computed once more."""
+    """A step's equations with their forms marked, and what these need of earlier steps computed once more."""
 
-    def __init__(self, node: Node, forms: dict[int, Form], producers: _Producers) -> None:
-        self.node, self.forms, self.producers = node, forms, producers
-        self.inputs: list[Var] = list(dict.fromkeys([a for a in node.operands if isinstance(a, Var)]))
+    def __init__(self, step: Stamp, forms: dict[int, Form], producers: _Producers) -> None:
+        self.step, self.forms, self.producers = step, forms, producers
+        self.inputs: list[Var] = list(dict.fromkeys([a for a in step.operands if isinstance(a, Var)]))
         self.code: dict[Atom, Any] = {v: i for i, v in enumerate(self.inputs)}
         self.before: list[Equation] = []
-        self.key: list[Any] = [node.template]
+        self.key: list[Any] = [step.template]
 
     def coded(self, atoms: Sequence[Atom]) -> Key:
         return tuple([a if isinstance(a, Literal) else self.code[a] for a in atoms])
@@ -94,16 +94,16 @@ class _MarkedStep:
         self.code.update({v: len(self.code) + i for i, v in enumerate(e.outputs)})
 
     def build(self) -> tuple[Key, Program, list[Var]]:
-        own = {v for e in self.node.equations for v in e.outputs}
+        own = {v for e in self.step.equations for v in e.outputs}
         for _, inputs, _, _ in self.forms.values():
             for a in inputs:
                 if a not in own:
                     self.need(a)
-        for e in self.node.equations:
+        for e in self.step.equations:
             self.code.update({v: len(self.code) + i for i, v in enumerate(e.outputs)})
         renamed: dict[Atom, Atom] = {}
         equations = list(self.before)
-        for i, e in enumerate(self.node.equations):
+        for i, e in enumerate(self.step.equations):
             if renamed:
                 e = Equation(e.op, [renamed.get(a, a) for a in e.inputs], e.params, e.outputs)
             form = self.forms.get(i)
@@ -118,6 +118,6 @@ class _MarkedStep:
                 marked = Var(e.outputs[0].type)
                 equations += [e, Equation(op, inputs, params, [marked])]
                 renamed[e.outputs[0]] = marked
-        program = Program(self.inputs, equations, [renamed.get(v, v) for v in self.node.results])
+        program = Program(self.inputs, equations, [renamed.get(v, v) for v in self.step.results])
         program.memo["recognised"] = program
         return tuple(self.key), program, self.inputs
