@@ -10,8 +10,8 @@ from functad._core.recorder import stage
 from functad._core.types import type_of_value
 from functad._core.verify import verify
 from functad._primitives.alive import alive
+from functad._primitives.arithmetic import mask, scale
 from functad._primitives.index import gather, nonzero, scatter_add
-from functad._primitives.linear import mask, scale
 from functad._primitives.shape import pad
 from functad._transforms.vmap import vmap
 from functad.errors import MissingRuleError, ShapeMismatchError

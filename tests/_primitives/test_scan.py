@@ -445,3 +445,15 @@ def test_transposing_a_scan_that_is_linear():
     assert ga * a + gxs @ xs == pytest.approx(z * cz + ys @ cys, rel=1e-12)
     with pytest.raises(MissingRuleError, match="linear in all"):
         linear_transpose(lambda x: scan(lambda z, _: (np.sin(z), None), x, length=2)[0], 1.0)(1.0)
+
+
+def test_work_on_an_active_constant_is_done_before_the_linear_loop():
+    """The derivative of s / c asks for 1/c in each step, which does not change."""
+
+    def f(c):
+        return scan(lambda s, x: (s / c + x, None), 1.0, np.array([0.5, -1.0, 2.0]))[0]
+
+    np.testing.assert_allclose(grad(f)(1.7), -3 / 1.7**4 - 2 * 0.5 / 1.7**3 + 1.0 / 1.7**2, rtol=1e-13)
+    program = trace_call(grad(f), (1.7,), 1).program
+    (known,) = [e for e in program.equations if e.op is primitive and not e.params["reverse"]]
+    assert "reciprocal" not in [e.op.name for e in known.params["body"].equations]

@@ -8,7 +8,7 @@ step and sums of cotangents between steps.  Templates and their functions are ke
 What a tape may assume: a path of steps, inputs known to be active.  What it promises: the outputs of `derivative.gradient`, up to the last
 bits where structural zeros are shared between steps; after `MOST_CALLS` calls the program has paid for itself, and is made.
 
-Structural zeros (Note [structural zeros] in `_primitives.linear`) between steps are arrays of booleans beside the cotangents.
+Structural zeros (Note [structural zeros] in `_primitives.alive`) between steps are arrays of booleans beside the cotangents.
 """
 
 from collections.abc import Callable, Sequence

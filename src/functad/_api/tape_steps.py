@@ -10,8 +10,8 @@ from functad._core.program import Atom, Equation, Literal, Program, Var, without
 from functad._core.recorder import stage
 from functad._core.template import Template
 from functad._core.types import array_type
-from functad._primitives.alive import alive
-from functad._primitives.linear import has_zeros, mask
+from functad._primitives.alive import alive, has_zeros
+from functad._primitives.arithmetic import mask
 from functad._transforms.linearize import linearize
 from functad._transforms.marking import suspects_of
 from functad._transforms.transpose import pulled_back
@@ -127,7 +127,7 @@ def _wrapped(cts: Iterator[Any], holds: Iterator[Any], present: Flags, structura
         else:
             ct = next(cts)
             masked = mask(next(holds), ct)
-            wrapped[masked.atom] = ct.atom
+            wrapped[masked.atom] = ct.atom  # type: ignore[union-attr]  # no literal: the boolean and the cotangent are inputs
             yield masked
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from functad._core.types import ArrayType
 from functad.errors import MissingRuleError
 
-__all__ = ["CURRENT", "REGISTRY", "Call", "Expression", "Fold", "Host", "KernelForm", "Missing", "Primitive", "View", "rule_of"]
+__all__ = ["CURRENT", "REGISTRY", "Call", "Expression", "Fold", "Host", "KernelForm", "Missing", "Primitive", "Spelling", "View", "rule_of"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,18 @@ class Host:
     reason: str
 
 
+@dataclass(frozen=True)
+class Spelling:
+    """The ufuncs that an elementwise primitive is on traced values, and how these treat their operands."""
+
+    ufuncs: tuple[np.ufunc, ...] = ()
+    on_booleans: tuple[np.ufunc, ...] = ()  # further ufuncs, which are this where all operands are booleans
+    keeps_weak: bool = False  # of Python scalars alone the first of the ufuncs gives a Python scalar again
+    as_booleans: bool = False  # operands are cast to booleans
+    compares: bool = False  # a Python integer beside an integer array need not fit its dtype
+    of_integers: bool | None = None  # the answer for every integer, which then is not asked
+
+
 CURRENT: ContextVar[Any] = ContextVar("functad builder", default=None)  # the open `Builder` of `recorder`, which binds what is called, or None
 
 KernelForm = Expression | View | Fold | Call | Host
@@ -105,11 +117,13 @@ class Primitive:
     examples: Callable[[], Sequence[tuple[Sequence[Any], Mapping[str, Any]]]] | None = None  # () -> [(arrays, params)] for the tests
     ufunc: np.ufunc | None = None
     spreads: bool = False  # `numpy` broadcasts its operands by itself, as every ufunc does, so the evaluator may leave broadcasts to it
+    spelling: Spelling | None = None  # the ufuncs that it is: `_numpy.ufuncs` takes its table from here
     partials: Sequence[Any] = ()  # of an elementwise operation: its tangent rules, None where the derivative is zero (for the docs' table)
     identity: bool = False  # the value is the first input: `simplify` drops it once derivatives have been taken
-    # Structural zeros, see Note [structural zeros] in _primitives.linear:
+    # Structural zeros, see Note [structural zeros] in _primitives.alive:
     structural: Callable[..., bool] | None = None  # (equation, variables known to have some) -> whether the output has some
-    inward: Callable[..., Any] | None = None  # (op, inputs, p, **params) -> op(output, p), moved inside
+    inward: Callable[..., Any] | None = None  # (times, inputs, p, **params) -> output times p, moved inside; None where it cannot be moved
+    alive: "Callable[..., Any] | None" = None  # (booleans for inexact inputs, others as they are, **params) -> booleans; default: as the first's
     prune: Callable[..., Any] | None = None  # (equation, which outputs are read) -> the equation narrowed to them, for inner programs
     note: str = ""
 

@@ -19,7 +19,7 @@ from functad._numpy.promote import broadcast_shapes, broadcast_to, cast, operand
 from functad._primitives import decompositions, linalg, logic
 from functad._primitives import elementwise as e
 from functad._primitives.dot import reordered
-from functad._primitives.kinds import constant
+from functad._primitives.operands import constant
 from functad._primitives.reduce import reduce_any, reduce_max, reduce_sum
 from functad.errors import UnsupportedFunctionError
 

@@ -18,7 +18,7 @@ from functad._primitives import elementwise as e
 from functad._primitives import linalg, logic
 from functad._primitives.decompositions import svdvals
 from functad._primitives.dot import reordered
-from functad._primitives.kinds import constant
+from functad._primitives.operands import constant
 from functad._primitives.reduce import reduce_any, reduce_max, reduce_min, reduce_sum
 from functad.errors import ShapeMismatchError
 

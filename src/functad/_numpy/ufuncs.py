@@ -1,14 +1,16 @@
 """NumPy's ufuncs and Python's operators on traced values.
 
-One row a ufunc: the primitive it means.  The loop dtypes come from NumPy itself (`ufunc.resolve_dtypes`), with weak scalars as Python types.
+Which primitive a ufunc means, and how its operands are treated, is read from the primitives' declarations (`Spelling`); what is written here are
+ufuncs made of other primitives.  The loop dtypes come from NumPy itself (`ufunc.resolve_dtypes`), with weak scalars as Python types.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from functad._core.primitive import Primitive
+from functad._core.primitive import REGISTRY, Primitive, Spelling
 from functad._core.program import Literal
 from functad._core.recorder import Door, binary, record, unary
 from functad._core.tracer import Tracer, install
@@ -19,48 +21,36 @@ from functad._primitives import elementwise as e
 from functad._primitives import logic
 from functad.errors import UnsupportedArgumentError
 
-__all__ = ["UFUNCS", "apply_ufunc"]
+__all__ = ["UFUNCS", "apply_ufunc", "spell"]
 
-# Results of these on Python scalars alone are Python scalars again: they stay weak.
-_KEEPS_WEAK = {np.add, np.subtract, np.multiply, np.true_divide, np.floor_divide, np.remainder, np.power, np.negative, np.positive, np.absolute}
 
-UFUNCS: dict[np.ufunc, Primitive | Callable[..., Any]] = {
-    np.add: e.add, np.subtract: e.sub, np.multiply: e.mul, np.true_divide: e.div, np.negative: e.neg, np.floor_divide: e.floor_divide,
-    np.remainder: e.remainder, np.fmod: e.fmod, np.absolute: e.absolute, np.fabs: e.absolute, np.sign: e.sign, np.reciprocal: e.reciprocal,
-    np.exp: e.exp, np.exp2: e.exp2, np.expm1: e.expm1, np.log: e.log, np.log1p: e.log1p, np.log2: e.log2, np.log10: e.log10,
-    np.logaddexp: e.logaddexp, np.sqrt: e.sqrt, np.cbrt: e.cbrt, np.square: e.square, np.sin: e.sin, np.cos: e.cos, np.tan: e.tan,
-    np.sinh: e.sinh, np.cosh: e.cosh, np.tanh: e.tanh, np.arcsin: e.arcsin, np.arccos: e.arccos, np.arctan: e.arctan, np.arctan2: e.arctan2,
-    np.arcsinh: e.arcsinh, np.arccosh: e.arccosh, np.arctanh: e.arctanh, np.hypot: e.hypot, np.floor: e.floor, np.ceil: e.ceil,
-    np.trunc: e.trunc, np.rint: e.rint, np.maximum: e.maximum, np.minimum: e.minimum, np.power: e.power,
-    np.equal: logic.equal, np.not_equal: logic.not_equal, np.less: logic.less, np.less_equal: logic.less_equal, np.greater: logic.greater,
-    np.greater_equal: logic.greater_equal, np.logical_and: logic.logical_and, np.logical_or: logic.logical_or,
-    np.logical_xor: logic.logical_xor, np.logical_not: logic.logical_not, np.bitwise_and: logic.bitwise_and,
-    np.bitwise_or: logic.bitwise_or, np.bitwise_xor: logic.bitwise_xor, np.invert: logic.bitwise_not, np.isnan: logic.isnan,
-    np.isinf: logic.isinf, np.isfinite: logic.isfinite, np.conjugate: logic.conj,
-    np.positive: lambda x: x,
-    np.deg2rad: lambda x: e.mul(x, Literal(np.pi / 180, x.type)), np.radians: lambda x: e.mul(x, Literal(np.pi / 180, x.type)),
-    np.rad2deg: lambda x: e.mul(x, Literal(180 / np.pi, x.type)), np.degrees: lambda x: e.mul(x, Literal(180 / np.pi, x.type)),
+def _times(factor: float) -> Callable[..., Any]:
+    return lambda x: e.mul(x, Literal(factor, x.type))
+
+
+_WEAK = Spelling(keeps_weak=True)
+_COMPOSED: dict[np.ufunc, tuple[Callable[..., Any], Spelling]] = {
+    np.positive: (lambda x: x, _WEAK), np.square: (e.square, Spelling()),
+    np.conjugate: (lambda x: logic.conj(x) if x.type.dtype.kind == "c" else x, Spelling()),
+    np.deg2rad: (_times(np.pi / 180), Spelling()), np.radians: (_times(np.pi / 180), Spelling()),
+    np.rad2deg: (_times(180 / np.pi), Spelling()), np.degrees: (_times(180 / np.pi), Spelling()),
 }  # fmt: skip
 
-_LOGICAL = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}
-_ON_BOOLEANS: dict[np.ufunc, Any] = {
-    np.add: logic.logical_or, np.multiply: logic.logical_and, np.maximum: logic.logical_or, np.minimum: logic.logical_and,
-    np.bitwise_and: logic.logical_and, np.bitwise_or: logic.logical_or, np.bitwise_xor: logic.logical_xor, np.invert: logic.logical_not,
-}  # fmt: skip
-_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
-_TESTS = {np.isnan: False, np.isinf: False, np.isfinite: True}  # what they say of integers
+UFUNCS: dict[np.ufunc, Primitive | Callable[..., Any]] = {}
+_SPELLINGS: dict[np.ufunc, Spelling] = {}
+_ON_BOOLEANS: dict[np.ufunc, Primitive] = {}
 
 
 def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
     """The ufunc on operands of an implementation, with NumPy's promotion and broadcasting."""
     given = [operand(x) for x in xs]
     shape = broadcast_shapes(*[x.type.shape for x in given])
-    op = UFUNCS[ufunc]
-    if ufunc in _LOGICAL:
+    op, spelling = UFUNCS[ufunc], _SPELLINGS[ufunc]
+    if spelling.as_booleans:
         return op(*[broadcast_to(as_bool(x), shape) for x in given])
-    if ufunc in _TESTS and given[0].type.dtype.kind in "iub":
-        return Literal(_TESTS[ufunc], array_type(shape, np.bool_))
-    if ufunc in _COMPARISONS and {x.type.dtype.kind for x in given} <= set("iu") and sum(x.type.weak for x in given) == 1:
+    if spelling.of_integers is not None and given[0].type.dtype.kind in "iub":
+        return Literal(spelling.of_integers, array_type(shape, np.bool_))
+    if spelling.compares and {x.type.dtype.kind for x in given} <= set("iu") and sum(x.type.weak for x in given) == 1:
         x, y = [broadcast_to(x, shape) for x in given]
         return _compared(ufunc, x, y, 1 if given[1].type.weak else 0)
     try:
@@ -72,10 +62,8 @@ def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
     if any(d.char not in DTYPE_CODES for d in dtypes):
         d = next(d for d in dtypes if d.char not in DTYPE_CODES)
         raise UnsupportedArgumentError(f"np.{ufunc.__name__} would compute in {d}: traced values have bool, integer, float32/64 or complex dtypes")
-    if ufunc is np.conjugate and dtypes[0].kind != "c":
-        return broadcast_to(cast(given[0], dtypes[0]), shape)
     out = op(*[broadcast_to(cast(x, d), shape) for x, d in zip(given, dtypes, strict=False)])
-    if ufunc in _KEEPS_WEAK and all(x.type.weak for x in given) and isinstance(out, Tracer):
+    if spelling.keeps_weak and all(x.type.weak for x in given) and isinstance(out, Tracer):
         out = _weakened(out)
     return out
 
@@ -113,7 +101,8 @@ _DOORS: dict[np.ufunc, Door] = {}
 _PARAMETERS = ["x", "y", "where", "dtype"]
 
 
-def _declare(ufunc: np.ufunc) -> None:
+def _declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spelling) -> None:
+    UFUNCS[ufunc], _SPELLINGS[ufunc] = op, spelling
     door = _DOORS[ufunc] = Door(ufunc.__name__, lambda *xs: apply_ufunc(ufunc, *xs))
 
     def with_keywords(*xs: Any, where: Any = True, dtype: Any = None) -> Any:
@@ -150,8 +139,19 @@ def _declare(ufunc: np.ufunc) -> None:
         PLAIN_CALLS[ufunc] = door
 
 
-for _ufunc in UFUNCS:
-    _declare(_ufunc)
+def spell(op: Primitive) -> None:
+    """Give an elementwise primitive the ufuncs that its declaration names."""
+    assert op.spelling is not None, op
+    for i, ufunc in enumerate(op.spelling.ufuncs):
+        _declare(ufunc, op, op.spelling if i == 0 else replace(op.spelling, keeps_weak=False))
+    _ON_BOOLEANS.update(dict.fromkeys(op.spelling.on_booleans, op))
+
+
+for _op in REGISTRY.values():
+    if _op.kind == "elementwise" and _op.spelling is not None:
+        spell(_op)
+for _ufunc, (_function, _spelling) in _COMPOSED.items():
+    _declare(_ufunc, _function, _spelling)
 
 # ---- powers: a scalar exponent that is a number in the source is a parameter of the program
 

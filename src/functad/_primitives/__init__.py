@@ -1,18 +1,32 @@
-"""Every operation, declared once.  Importing this package fills the registry."""
+"""Every operation, declared once.  Importing this package fills the registry.
 
-from functad._primitives import alive as alive
+The files, each knowing only those above it:
+
+* `operands`: what rules compute with: the types of values and examples, and literals
+* `rules`: the types of rules
+* `alive`: structural zeros of tangents and cotangents, and which elements are none
+* `shape`: the kind of views, and operations that move elements
+* `arithmetic`: the elementwise kind, sums, products and choice, and how tangents are multiplied
+* `logic`: comparison, logic, casts, the parts of complex numbers
+* `elementwise`: powers and the elementary functions, one row each
+* `cumulative`: running sums and products, and the linear recurrence
+* `reduce`: reductions over axes, and the place of an extreme
+* `index`: reading and adding at computed places, and counting
+* `sort`: order
+* `dot`: the product of two arrays summed over pairs of axes
+* `linalg`: linear systems, inverses, determinants, the Cholesky factor
+* `decompositions`: matrices into factors
+* `forms`: identities that carry a better derivative
+* `inner_values`: values on their way into inner programs and out of them
+* `inner_programs`: cutting, hoisting and narrowing inner programs
+* `cond`: one of two computations
+* `scan`: a loop with a fixed number of steps
+* `while_loop`: a loop while a condition holds
+"""
+
 from functad._primitives import cond as cond
-from functad._primitives import cumulative as cumulative
 from functad._primitives import decompositions as decompositions
-from functad._primitives import dot as dot
-from functad._primitives import elementwise as elementwise
 from functad._primitives import forms as forms
-from functad._primitives import index as index
-from functad._primitives import inner_programs as inner_programs
-from functad._primitives import linalg as linalg
-from functad._primitives import logic as logic
-from functad._primitives import reduce as reduce
 from functad._primitives import scan as scan
-from functad._primitives import shape as shape
 from functad._primitives import sort as sort
 from functad._primitives import while_loop as while_loop

@@ -1,12 +1,22 @@
-"""Which elements of a tangent or cotangent are no structural zeros (Note [structural zeros] in `linear`).
+"""Structural zeros of tangents and cotangents: which variables have some, and which elements are none.
+
+Note [structural zeros].  The zero that `where`, `clip`, `maximum`, a mask or an index puts into a tangent or cotangent is no number: it
+never meets a partial, which may be infinite or NaN there.  Every rule therefore multiplies through `scale` of `arithmetic`, which moves the
+operation that made the zeros outward past the multiplication: `select(c, t, 0) * p` becomes `select(c, t * p, 0)`, `pad(t) * p` becomes
+`pad(t * p[...])`, `scatter_add(t, i) * p` becomes `scatter_add(t * p[i], i)`.  A sum has structural zeros where all its terms have them, so the
+multiplication is distributed over the terms, unless the terms cover every element between them.  Where the operation mixes elements, or where
+many equations made the zeros, so that moving inside each would multiply work at every step of a loop, the product is taken once and selected
+where `alive` says.
+
+A primitive says three things of them: `structural`, whether its output has some, by which the plain builder keeps the equation that made them;
+`inward`, how a multiplication moves inside; and `alive`, how the booleans of its inputs give those of its output.
 
 `alive(t)` gives booleans of the shape of t.  What follows from shapes alone (slices, pads, joins) is worked out with NumPy when the program is
 made, so that parts which cover everything between them cost nothing; the rest is recorded.  Both walk the equations that made the zeros
 without recursion and once each: a sum of a thousand slices makes a chain of a thousand equations.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,213 +25,103 @@ from functad._core.program import Atom, Equation, Literal, Var
 from functad._core.recorder import CURRENT, Builder
 from functad._core.tracer import make
 from functad._core.types import array_type
-from functad._primitives.cumulative import cumsum, recurrence
-from functad._primitives.index import INT, gather, scatter_add
-from functad._primitives.kinds import zeros_like
-from functad._primitives.linear import apply, mask, passes_on
-from functad._primitives.reduce import reduce_any
-from functad._primitives.shape import broadcast, concatenate, flip, pad, reshape, slice_, transpose
+from functad._primitives.operands import Array, Value
+from functad._primitives.rules import Known
 
-__all__ = ["alive", "vanishing"]
+__all__ = ["alive", "has_zeros", "inputs_of", "maker", "makers", "passes_on"]
 
 MOST_STATIC = 10_000_000  # booleans that may be worked out for one question
 
 
-def _known() -> tuple[Builder, dict[Var, Equation]]:
+def _open() -> Builder:
     builder = CURRENT.get()
     assert builder is not None
-    return builder, builder.structural
+    return builder
 
 
-def _in_order(atom: Any, known: Mapping[Any, Equation]) -> list[Any]:
-    """The variables with structural zeros behind an atom and itself, makers first."""
-    order: list[Any] = []
-    seen: set[Any] = set()
-    stack = [(atom, False)]
+def maker(t: Value) -> Equation | None:
+    """The equation that gave a tangent or cotangent its structural zeros, if it has some."""
+    return None if isinstance(t, Literal) else _open().structural.get(t.atom)  # type: ignore[arg-type]  # a literal atom is not found
+
+
+def has_zeros(t: Value) -> bool:
+    """Whether a tangent or cotangent has structural zeros."""
+    return maker(t) is not None
+
+
+def inputs_of(made: Equation) -> list[Value]:
+    """The inputs of an equation, as rules get them."""
+    builder = _open()
+    return [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
+
+
+def passes_on(equation: Equation, known: Known) -> bool:
+    """`structural` hook of an operation that keeps the zeros of its first input zero."""
+    return equation.inputs[0] in known
+
+
+def makers(t: Value) -> set[Primitive]:
+    """The operations that gave a tangent or cotangent its structural zeros."""
+    known = _open().structural
+    return {known[v].op for v in _behind(t)}
+
+
+def _behind(t: Value) -> list[Var]:
+    """The variables with structural zeros behind a tangent and its own, makers first."""
+    known = _open().structural
+    order: list[Var] = []
+    seen: set[Atom] = set()
+    stack = [(a, False) for a in [t if isinstance(t, Literal) else t.atom] if a in known]
     while stack:
         a, ready = stack.pop()
         if ready:
-            order.append(a)
+            order.append(a)  # type: ignore[arg-type]  # members of `known` are variables
         elif a not in seen:
             seen.add(a)
             stack.append((a, True))
-            stack += [(x, False) for x in known[a].inputs if x in known and x not in seen]
+            # a condition or an index may come from a pad too, and is no tangent
+            stack += [(x, False) for x in known[a].inputs if x in known and x not in seen and x.type.is_inexact]  # type: ignore[index]
     return order
 
 
-# ---- from shapes alone
-
-
-def _static_mapped(op: Primitive) -> Callable[[Equation, Sequence[Any]], Any]:
-    return lambda made, parts: op.numpy(*[np.broadcast_to(b, a.type.shape) for a, b in zip(made.inputs, parts, strict=True)], **made.params)
-
-
-_STATIC: dict[str, Callable[[Equation, Sequence[Any]], Any]] = {
-    "add": lambda made, parts: np.logical_or(*parts),
-    "neg": lambda made, parts: parts[0],
-    "convert": lambda made, parts: parts[0],
-    "mul": lambda made, parts: parts[0],
-    "reduce_sum": lambda made, parts: np.any(np.broadcast_to(parts[0], made.inputs[0].type.shape), axis=made.params["axes"]),
-    **{op.name: _static_mapped(op) for op in (broadcast, reshape, transpose, flip, slice_, pad, concatenate)},
-}
-
-
-def _static(order: Sequence[Any], known: Mapping[Any, Equation]) -> dict[Any, Any]:
+def _static(order: Sequence[Var], known: Known) -> dict[Atom, Array]:
     """Variable -> NumPy booleans, for those that depend on shapes alone."""
-    found: dict[Any, Any] = {}
+    found: dict[Atom, Array] = {}
     if sum(a.type.size for a in order) > MOST_STATIC:
         return found
     for a in order:
         made = known[a]
-        rule = _STATIC.get(made.op.name)
-        if rule is None or any(x in known and x not in found for x in made.inputs):
+        hook = made.op.alive
+        if not (hook is None or isinstance(hook, Primitive)) or any(not x.type.is_inexact or (x in known and x not in found) for x in made.inputs):
             continue
-        found[a] = rule(made, [found[x] if x in known else np.bool_(not (isinstance(x, Literal) and x.is_zero())) for x in made.inputs])
+        whole = [np.bool_(not (isinstance(x, Literal) and x.is_zero())) for x in made.inputs]
+        parts = [found[x] if x in known else np.broadcast_to(b, x.type.shape) for x, b in zip(made.inputs, whole, strict=True)]
+        found[a] = parts[0] if hook is None else hook.numpy(*parts, **made.params)
     return found
 
 
-# ---- recorded
-
-
-def alive(t: Any) -> Any:
+def alive(t: Value) -> Value:
     """Booleans of the shape of a tangent or cotangent, False where it has a structural zero; a literal where that is all the same."""
-    builder, known = _known()
-    if isinstance(t, Literal) or t.atom not in known:
-        return _of(t, known)
-    if t.atom not in builder.alive:
-        order = _in_order(t.atom, known)
-        static = _static(order, known)
+    builder = _open()
+    if not isinstance(t, Literal) and t.atom in builder.structural and t.atom not in builder.alive:
+        order = _behind(t)
+        static = _static(order, builder.structural)
         for a in order:
             if a not in builder.alive:
-                builder.alive[a] = _recorded(a, known[a], static.get(a), builder)
-    return builder.alive[t.atom]
+                builder.alive[a] = _recorded(a, static.get(a), builder)
+    return _booleans(t, builder)
 
 
-def _recorded(a: Any, made: Equation, static: Any, builder: Builder) -> Any:
+def _recorded(a: Var, static: Array, builder: Builder) -> Value:
     if static is not None and (np.all(static) or not np.any(static)):
         return Literal(bool(np.all(static)), array_type(a.type.shape, np.bool_))
-    inputs = [x if isinstance(x, Literal) else make(builder, x, None) for x in made.inputs]
-    return _ALIVE.get(made.op.name, _of_first)(made, inputs, builder.structural)
+    made = builder.structural[a]
+    inputs = [_booleans(x, builder) if x.type.is_inexact else x for x in inputs_of(made)]
+    return inputs[0] if made.op.alive is None else made.op.alive(*inputs, **made.params)
 
 
-def _of(x: Any, known: Mapping[Any, Equation]) -> Any:
-    """The booleans of an input, which have been recorded before."""
-    shape = x.type.shape
-    if isinstance(x, Literal):
-        return Literal(not x.is_zero(), array_type(shape, np.bool_))
-    if x.atom not in known:
-        return Literal(True, array_type(shape, np.bool_))
-    return x.builder.alive[x.atom]
-
-
-Recorded = Callable[[Equation, Sequence[Any], Mapping[Any, Equation]], Any]
-
-
-def _of_first(made: Equation, inputs: Sequence[Any], known: Mapping[Any, Equation]) -> Any:
-    """Elementwise on its first input: neg, convert, a product with a literal."""
-    return _of(inputs[0], known)
-
-
-def _of_select(made: Equation, inputs: Sequence[Any], known: Mapping[Any, Equation]) -> Any:
-    from functad._primitives.logic import select
-
-    return select(inputs[0], _of(inputs[1], known), _of(inputs[2], known))
-
-
-def _of_sum(made: Equation, inputs: Sequence[Any], known: Mapping[Any, Equation]) -> Any:
-    from functad._primitives.logic import logical_or
-
-    return logical_or(_of(inputs[0], known), _of(inputs[1], known))
-
-
-def _some(op: Primitive, x: Any, *indices: Any, **params: Any) -> Any:
-    """Where a linear operation on counts gives more than zero."""
-    from functad._primitives.logic import convert, not_equal
-
-    counts = op(convert(x, dtype=INT), *indices, **params)
-    return not_equal(counts, zeros_like(counts))
-
-
-def _of_scatter(made: Equation, inputs: Sequence[Any], known: Mapping[Any, Equation]) -> Any:
-    return _some(scatter_add, _of(inputs[0], known), *inputs[1:], **made.params)
-
-
-def _of_running(made: Equation, inputs: Sequence[Any], known: Mapping[Any, Equation]) -> Any:
-    """Of `cumsum`, and of `recurrence` in its second operand."""
-    return _some(cumsum, _of(inputs[-1], known), **made.params)
-
-
-def _of_moved(op: Primitive) -> Recorded:
-    return lambda made, inputs, known: op(_of(inputs[0], known), *inputs[1:], **made.params)
-
-
-_ALIVE: dict[str, Recorded] = {
-    "select": _of_select,
-    "add": _of_sum,
-    "scatter_add": _of_scatter,
-    "reduce_sum": lambda made, inputs, known: reduce_any(_of(inputs[0], known), **made.params),
-    "concatenate": lambda made, inputs, known: concatenate(*[_of(x, known) for x in inputs], **made.params),
-    "cumsum": _of_running,
-    "recurrence": _of_running,
-    **{op.name: _of_moved(op) for op in (broadcast, reshape, transpose, flip, slice_, pad, gather)},
-}
-
-
-# ---- operations that mix elements, so that a factor of an element cannot be moved inside
-
-
-def _mixing_inward(primitive: Primitive) -> Any:
-    """Multiply outside, where anything alive arrives."""
-
-    def inward(op: Any, inputs: Any, p: Any, **params: Any) -> Any:
-        out = primitive(*inputs, **params)
-        return mask(alive(out), op(out, p))
-
-    return inward
-
-
-def _broadcast_inward(op: Any, inputs: Any, p: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-    """The zeros of a broadcast select: broadcast its parts instead, which costs nothing."""
-    from functad._primitives.logic import select
-
-    builder, known = _known()
-    made = known[inputs[0].atom]
-    if made.op is not select:
-        return _mixing_inward(broadcast)(op, inputs, p, shape=shape, axes=axes)
-    condition, *branches = [a if isinstance(a, Literal) else make(builder, a, None) for a in made.inputs]
-
-    def grown(x: Any) -> Any:
-        return Literal(x.value, array_type(shape, x.type.dtype)) if isinstance(x, Literal) else broadcast(x, shape=shape, axes=axes)
-
-    return select(grown(condition), *[apply(op, grown(x), p) for x in branches])
-
-
-cumsum.structural, cumsum.inward = passes_on, _mixing_inward(cumsum)
-broadcast.structural, broadcast.inward = passes_on, _broadcast_inward
-recurrence.structural, recurrence.inward = lambda equation, known: equation.inputs[1] in known, _mixing_inward(recurrence)
-
-
-def _can_vanish(atom: Atom, known: Mapping[Any, Equation]) -> bool:
-    """Whether every element may be a structural zero: what a pad or an index leaves out never is all."""
-    return any(known[a].op.name == "select" for a in _in_order(atom, known))
-
-
-def vanishing(results: Sequence[Any], given: Sequence[Any]) -> Sequence[Any]:
-    """Results of inner programs, which are linear in `given`: structural zeros where all that goes in are some.
-
-    An inner program forgets the structural zeros of what it is given.
-    """
-    from functad._primitives.logic import logical_or
-
-    _, known = _known()
-    holds: Any = None
-    for t in given:
-        if t is None or (isinstance(t, Literal) and t.is_zero()):
-            continue
-        if isinstance(t, Literal) or t.atom not in known or not _can_vanish(t.atom, known):
-            return results
-        one = reduce_any(alive(t), axes=tuple(range(t.type.ndim)))
-        holds = one if holds is None else logical_or(holds, one)
-    if holds is None:
-        return results
-    return [r if r is None or isinstance(r, Literal) else mask(broadcast(holds, shape=r.type.shape, axes=()), r) for r in results]
+def _booleans(t: Value, builder: Builder) -> Value:
+    """Those of a value; where it has structural zeros they have been recorded before."""
+    if not isinstance(t, Literal) and t.atom in builder.structural:
+        return builder.alive[t.atom]
+    return Literal(not (isinstance(t, Literal) and t.is_zero()), array_type(t.type.shape, np.bool_))

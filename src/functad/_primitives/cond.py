@@ -10,7 +10,7 @@ that did not take it.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,23 +19,14 @@ from functad._core.primitive import Call, Primitive
 from functad._core.program import Atom, Equation, Program, Var, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
-from functad._primitives.inner_programs import (
-    gate,
-    is_zero,
-    lanes,
-    memoised,
-    parts,
-    pick,
-    reads,
-    residuals,
-    restricted,
-    same_type,
-    typed,
-    used,
-)
-from functad._primitives.kinds import spread, zeros_of
-from functad._primitives.linear import mask
-from functad._primitives.logic import logical_not, select
+from functad._primitives.arithmetic import mask, mul, neg, select
+from functad._primitives.elementwise import sin
+from functad._primitives.inner_programs import memoised, narrowed, parts, pick, reads, residuals, restricted, used
+from functad._primitives.inner_values import gate, is_zero, lanes, same_types, typed
+from functad._primitives.logic import logical_not
+from functad._primitives.operands import Array, Example, zeros_of
+from functad._primitives.rules import Batched, Flags, Inferred, Pulled, Pushed, Rule, Tangents, Transform, Types, Values
+from functad._primitives.shape import spread
 from functad.errors import ShapeMismatchError
 
 __all__ = ["Branches", "cond", "cond_linear", "united"]
@@ -84,31 +75,31 @@ def _padded(program: Program, place: tuple[int, ...], kinds: tuple[ArrayType, ..
 # ---- what it computes
 
 
-def _numpy(predicate: Any, *xs: Any, branches: Branches) -> tuple[Any, ...]:
+def _numpy(predicate: Array, *xs: Array, branches: Branches) -> tuple[Array, ...]:
     chosen = branches.when_true if predicate else branches.when_false
     return python_function(chosen)(*typed(xs, chosen.input_types))
 
 
-def _infer(predicate: ArrayType, *types: ArrayType, branches: Branches) -> tuple[ArrayType, ...]:
+def _infer(predicate: ArrayType, *types: ArrayType, branches: Branches) -> Inferred:
     if predicate.shape != () or predicate.dtype != np.bool_:
         raise ShapeMismatchError(f"the predicate of cond must be one boolean, got {predicate!r}")
     for name, branch in zip(("true", "false"), branches, strict=True):
-        if len(branch.inputs) != len(types) or not all(map(same_type, branch.input_types, types)):
+        if not same_types(branch.input_types, types):
             raise ShapeMismatchError(f"the {name} branch of cond takes {list(branch.input_types)}, got {list(types)}")
     first, second = (b.output_types for b in branches)
-    if len(first) != len(second) or not all(map(same_type, first, second)):
+    if not same_types(first, second):
         raise ShapeMismatchError(f"the branches of cond give {list(first)} and {list(second)}")
     return tuple(array_type(t.shape, t.dtype) for t in first)
 
 
-def _either(flags: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+def _either(flags: Sequence[Flags]) -> tuple[bool, ...]:
     return tuple(any(pair) for pair in zip(*flags, strict=True))
 
 
 # ---- forward mode
 
 
-def _jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], *, branches: Branches) -> tuple[list[Any], list[Any]]:
+def _jvp(transform: Transform, xs: Values, ts: Tangents, *, branches: Branches) -> Pushed:
     ts = [None if is_zero(t) else t for t in ts[1:]]
     active = tuple(t is not None for t in ts)
     out_active = _either([transform(b, active)[1] for b in branches])
@@ -132,7 +123,7 @@ class _Halves(NamedTuple):
     slots: tuple[ArrayType, ...]  # types of the residuals
 
 
-def _split(transform: Any, equation: Equation, linear: Sequence[bool]) -> tuple[list[Equation], list[Equation]]:
+def _split(transform: Transform, equation: Equation, linear: Flags) -> tuple[list[Equation], list[Equation]]:
     branches, flags = equation.params["branches"], tuple(linear[1:])
     halves = memoised(branches[0], ("cond split", branches[1], flags), lambda: _halves(transform, branches, flags))
     predicate, *operands = equation.inputs
@@ -154,7 +145,7 @@ class _Part(NamedTuple):
     inputs: set[Var]  # of the branch, read by the linear half
 
 
-def _halves(transform: Any, branches: Branches, linear: tuple[bool, ...]) -> _Halves:
+def _halves(transform: Transform, branches: Branches, linear: tuple[bool, ...]) -> _Halves:
     found = [transform(b, linear) for b in branches]
     out_linear = _either([[a in variables for a in b.outputs] for b, (_, _, variables) in zip(branches, found, strict=True)])
     split = [_part(b, linear, out_linear, *halves) for b, halves in zip(branches, found, strict=True)]
@@ -170,18 +161,11 @@ def _halves(transform: Any, branches: Branches, linear: tuple[bool, ...]) -> _Ha
         rest.append(Program([*inputs, *[b.inputs[i] for i in direct]], part.linear, pick(b.outputs, out_linear)))
     sources = [i for i, m in enumerate(linear) if not m]
     read = _either([used(p) for p in known])
-    narrow = Branches(*[Program(pick(p.inputs, read), p.equations, p.outputs) for p in known])
+    narrow = Branches(*[narrowed(p, read) for p in known])
     return _Halves(narrow, tuple(pick(sources, read)), Branches(*rest), tuple(direct), out_linear, tuple(slots))
 
 
-def _part(
-    branch: Program,
-    linear: Sequence[bool],
-    out_linear: Sequence[bool],
-    known: list[Equation],
-    rest: Sequence[Equation],
-    variables: set[Var],
-) -> _Part:
+def _part(branch: Program, linear: Flags, out_linear: Flags, known: list[Equation], rest: Sequence[Equation], variables: set[Var]) -> _Part:
     outputs = pick(branch.outputs, out_linear)
     rest = without_dead(Program((), rest, outputs)).equations
     free = set(pick(branch.inputs, linear, False))
@@ -204,7 +188,7 @@ def _places(saved: Sequence[Var], slots: list[ArrayType]) -> list[int]:
 # ---- reverse mode
 
 
-def _transpose(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], *, branches: Branches) -> list[Any]:
+def _transpose(transform: Transform, cts: Values, xs: Tangents, types: Types, *, branches: Branches) -> Pulled:
     predicate, *operands = xs
     linear = tuple(x is None for x in operands)
     alive = tuple(not is_zero(ct) for ct in cts)
@@ -221,10 +205,10 @@ def _transpose(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Seq
 # ---- batching
 
 
-def _batching(op_of: Any, cut: Any) -> Any:
+def _batching(op_of: Rule, cut: Rule) -> Rule:
     """The rule; `cut(taken, x)` keeps tangents and cotangents of lanes that do not take a branch from passing through x."""
 
-    def batch(transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, *, branches: Branches) -> tuple[list[Any], list[bool]]:
+    def batch(transform: Transform, xs: Values, mapped: Flags, size: int, *, branches: Branches) -> Batched:
         flags = tuple(mapped[1:])
         if not mapped[0]:
             out_mapped = _either([transform(b, flags, size)[1] for b in branches])
@@ -248,40 +232,25 @@ def _batching(op_of: Any, cut: Any) -> Any:
 # ---- dead outputs
 
 
-def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
+def _prune(equation: Equation, live: Flags) -> Equation:
     branches: Branches = equation.params["branches"]
     narrow = [restricted(b, live) for b in branches]
     read = _either([used(b) for b in narrow])
     if all(live) and all(read):
         return equation
-    both = Branches(*[_with_inputs(b, read) for b in narrow])
+    both = Branches(*[narrowed(b, read) for b in narrow])
     predicate, *operands = equation.inputs
     return Equation(equation.op, [predicate, *pick(operands, read)], {"branches": both}, pick(equation.outputs, live))
-
-
-def _with_inputs(program: Program, read: tuple[bool, ...]) -> Program:
-    return memoised(program, ("inputs", read), lambda: Program(pick(program.inputs, read), program.equations, program.outputs))
 
 
 # ---- examples for the tests
 
 
-def _examples() -> list[tuple[list[Any], dict[str, Any]]]:
-    from functad._primitives.elementwise import mul, sin
-
+def _examples(when_true: Rule, when_false: Rule) -> list[Example]:
     kind = array_type((3,), np.float64)
-    branches = Branches(stage(lambda x, y: [mul(sin(x), y), x], [kind, kind]), stage(lambda x, y: [mul(x, x), zeros_of(kind)], [kind, kind]))
+    branches = Branches(stage(when_true, [kind, kind]), stage(when_false, [kind, kind]))
     x, y = np.array([0.3, -1.0, 2.0]), np.array([1.5, 0.5, -0.7])
     return [([np.array(p), x, y], {"branches": branches}) for p in (True, False)]
-
-
-def _linear_examples() -> list[tuple[list[Any], dict[str, Any]]]:
-    from functad._primitives.elementwise import mul, neg
-
-    kind = array_type((3,), np.float64)
-    branches = Branches(stage(lambda p, t: [mul(t, p)], [kind, kind]), stage(lambda p, t: [neg(t)], [kind, kind]))
-    x, t = np.array([0.3, -1.0, 2.0]), np.array([1.5, 0.5, -0.7])
-    return [([np.array(p), x, t], {"branches": branches}) for p in (True, False)]
 
 
 cond: Primitive = Primitive(
@@ -293,9 +262,10 @@ cond: Primitive = Primitive(
     batch=_batching(lambda: cond, gate),
     kernel=Call("cond"),
     split=_split,
+    prune=_prune,
     multiple=True,
     kind="inner",
-    examples=_examples,
+    examples=lambda: _examples(lambda x, y: [mul(sin(x), y), x], lambda x, y: [mul(x, x), zeros_of(x.type)]),
     note="inputs are the predicate and the operands of both branches",
 )
 cond_linear: Primitive = Primitive(
@@ -306,9 +276,9 @@ cond_linear: Primitive = Primitive(
     transpose=_transpose,
     batch=_batching(lambda: cond_linear, mask),
     kernel=Call("cond"),
+    prune=_prune,
     multiple=True,
     kind="inner",
-    examples=_linear_examples,
+    examples=lambda: _examples(lambda p, t: [mul(t, p)], lambda p, t: [neg(t)]),
     note="the linear half of a cond",
 )
-cond.prune = cond_linear.prune = _prune

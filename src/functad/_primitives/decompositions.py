@@ -15,90 +15,65 @@ singular value decomposition" (2016); Wan and Zhang, "Automatic differentiation 
 differentiation of linear algebra functions with application in optimum experimental design" (2010).
 """
 
-from typing import Any
-
 import numpy as np
 
 from functad._core.primitive import Primitive
 from functad._core.types import ArrayType, array_type
+from functad._primitives.arithmetic import add, mask, mul, neg, over, select, sub
 from functad._primitives.dot import matrix_product
-from functad._primitives.elementwise import add, mul, neg, sub
-from functad._primitives.kinds import constant
-from functad._primitives.linalg import (
-    MatrixShapeError,
-    adjoint,
-    diagonal,
-    hermitian,
-    host,
-    matrices,
-    on_diagonal,
-    solve,
-    square_size,
-    swapped,
-    triangle,
-)
-from functad._primitives.linear import mask, over
-from functad._primitives.logic import equal, imag, logical_not, make_complex, real, select
-from functad._primitives.shape import broadcast, concatenate, slice_
+from functad._primitives.linalg import adjoint, diagonal, hermitian, host, matrices, matrix_shape, on_diagonal, solve, square_size, swapped, triangle
+from functad._primitives.logic import REAL_OF, equal, imag, imaginary, logical_not, make_complex, real
+from functad._primitives.operands import Array, Example, Shape, Value, constant
+from functad._primitives.rules import Inferred, Pushed, Transform, Values
+from functad._primitives.shape import broadcast, concatenate, part
 
 __all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]
-
-_REAL_OF = {"f": np.dtype(np.float32), "d": np.dtype(np.float64), "F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 
 
 # ---- pieces
 
 
-def _part(x: Any, axis: int, begin: int, end: int) -> Any:
+def _part(x: Value, axis: int, begin: int, end: int) -> Value:
     """x[..., begin:end] along an axis counted from the end."""
-    n = x.type.ndim
-    place = n + axis
-    start = tuple(begin if i == place else 0 for i in range(n))
-    size = tuple(end - begin if i == place else m for i, m in enumerate(x.type.shape))
-    return x if size == x.type.shape else slice_(x, start=start, size=size, step=(1,) * n)
+    axis += x.type.ndim
+    return x if end - begin == x.type.shape[axis] else part(x, axis, begin, end)
 
 
-def _along(x: Any, shape: tuple[int, ...], axis: int, like: Any) -> Any:
+def _along(x: Value, shape: Shape, axis: int, like: Value) -> Value:
     """A vector for each matrix, repeated along the other axis of matrices of that shape, in the dtype of `like`."""
     n = len(shape)
     out = broadcast(x, shape=shape, axes=(*range(n - 2), n + axis))
     return make_complex(out, constant(0, out)) if like.type.dtype.kind == "c" else out
 
 
-def _real_diagonal(x: Any) -> Any:
+def _real_diagonal(x: Value) -> Value:
     out = diagonal(x)
     return real(out) if out.type.dtype.kind == "c" else out
 
 
-def _between(x: Any, gaps: Any) -> Any:
+def _between(x: Value, gaps: Value) -> Value:
     """x / gaps off the diagonal, zero on it.
 
     A gap of zero counts as the smallest positive number: infinite for every x but 0, and 0 for a tangent or cotangent that is 0 there.
     """
     zero = constant(0, gaps)
-    smallest = constant(2.0**-1074 if _REAL_OF[gaps.type.dtype.char] == np.float64 else 2.0**-149, gaps)
+    smallest = constant(2.0**-1074 if REAL_OF[gaps.type.dtype.char] == np.float64 else 2.0**-149, gaps)
     return mask(logical_not(on_diagonal(x.type)), over(x, select(equal(gaps, zero), smallest, gaps)))
-
-
-def _needs_matrix(x: ArrayType) -> tuple[tuple[int, ...], int, int]:
-    if x.ndim < 2:
-        raise MatrixShapeError(f"{x.ndim}-dimensional array given: an array of at least two dimensions was expected")
-    return x.shape[:-2], x.shape[-2], x.shape[-1]
 
 
 # ---- Hermitian matrices
 
 
-def _eigh_infer(x: ArrayType, lower: bool) -> tuple[ArrayType, ...]:
+def _eigh_infer(x: ArrayType, lower: bool) -> Inferred:
     square_size(x)
-    return array_type(x.shape[:-1], _REAL_OF[x.dtype.char]), array_type(x.shape, x.dtype)
+    return array_type(x.shape[:-1], REAL_OF[x.dtype.char]), array_type(x.shape, x.dtype)
 
 
-def _eigh_numpy(x: Any, lower: bool) -> Any:
+def _eigh_numpy(x: Array, lower: bool) -> Array:
     return tuple(np.linalg.eigh(x, "L" if lower else "U"))
 
 
-def _eigh_jvp(transform: Any, xs: Any, ts: Any, lower: bool) -> Any:
+def _eigh_jvp(transform: Transform, xs: Values, ts: Values, lower: bool) -> Pushed:
     """With m = v^H da v: dw_i = m_ii, dv = v (m_ij / (w_j - w_i)) off the diagonal (Giles 2008, 3.1)."""
     w, v = eigh(xs[0], lower=lower)
     m = matrix_product(adjoint(v), matrix_product(hermitian(ts[0]), v))
@@ -106,12 +81,12 @@ def _eigh_jvp(transform: Any, xs: Any, ts: Any, lower: bool) -> Any:
     return [w, v], [_real_diagonal(m), matrix_product(v, _between(m, gaps))]
 
 
-def _eigvalsh_jvp(transform: Any, xs: Any, ts: Any, lower: bool) -> Any:
+def _eigvalsh_jvp(transform: Transform, xs: Values, ts: Values, lower: bool) -> Pushed:
     w, v = eigh(xs[0], lower=lower)
     return [w], [_real_diagonal(matrix_product(adjoint(v), matrix_product(hermitian(ts[0]), v)))]
 
 
-def _hermitian_examples() -> list[Any]:
+def _hermitian_examples() -> list[Example]:
     xs = [matrices(3, 3), matrices(2, 2, 2)]  # LAPACK gives complex vectors a phase of its own: no differences of them
     return [([x + np.conj(np.swapaxes(x, -1, -2)) + np.diag(np.arange(x.shape[-1]))], {"lower": low}) for x in xs for low in (True, False)]
 
@@ -128,14 +103,14 @@ eigvalsh: Primitive = host(
 # ---- singular values
 
 
-def _svd_infer(x: ArrayType, full: bool) -> tuple[ArrayType, ...]:
-    leading, rows, columns = _needs_matrix(x)
+def _svd_infer(x: ArrayType, full: bool) -> Inferred:
+    leading, rows, columns = matrix_shape(x)
     count = min(rows, columns)
     u, vh = (*leading, rows, rows if full else count), (*leading, columns if full else count, columns)
-    return array_type(u, x.dtype), array_type((*leading, count), _REAL_OF[x.dtype.char]), array_type(vh, x.dtype)
+    return array_type(u, x.dtype), array_type((*leading, count), REAL_OF[x.dtype.char]), array_type(vh, x.dtype)
 
 
-def _thin_svd_tangents(t: Any, u: Any, s: Any, v: Any) -> tuple[Any, Any, Any]:
+def _thin_svd_tangents(t: Value, u: Value, s: Value, v: Value) -> tuple[Value, Value, Value]:
     """(du, ds, dv) of the thin factors, v = vh^H (Townsend 2016; the phase of complex vectors as in Wan and Zhang 2019, all of it in u).
 
     With p = u^H da v: ds = Re p_ii; du = u (f (p s + s p^H)), dv = v (f (s p + p^H s)), f_ij = 1/((s_j - s_i)(s_j + s_i)) off the diagonal; and what
@@ -149,14 +124,14 @@ def _thin_svd_tangents(t: Any, u: Any, s: Any, v: Any) -> tuple[Any, Any, Any]:
     turn_u = _between(add(ps, adjoint(ps)), gaps)
     if p.type.dtype.kind == "c":
         angle = imag(p)
-        phase = over(make_complex(constant(0, angle), angle), row)
+        phase = over(imaginary(angle), row)
         turn_u = add(turn_u, mask(on_diagonal(p.type), phase))
     du = matrix_product(u, turn_u)
     dv = matrix_product(v, _between(add(sp, adjoint(sp)), gaps))
     return _with_outside(du, u, t, v, s), _real_diagonal(p), _with_outside(dv, v, adjoint(t), u, s)
 
 
-def _with_outside(change: Any, u: Any, t: Any, v: Any, s: Any) -> Any:
+def _with_outside(change: Value, u: Value, t: Value, v: Value, s: Value) -> Value:
     """change + (1 - u u^H) t v / s, which is zero for a square u."""
     if u.type.shape[-1] == u.type.shape[-2]:
         return change
@@ -165,7 +140,7 @@ def _with_outside(change: Any, u: Any, t: Any, v: Any, s: Any) -> Any:
     return add(change, over(outside, _along(s, outside.type.shape, -1, outside)))
 
 
-def _completed(du: Any, u: Any, count: int) -> Any:
+def _completed(du: Value, u: Value, count: int) -> Value:
     """The tangent of the columns that complete u to a unitary matrix: d(u2) = -u1 (du1^H u2), appended to du1."""
     if u.type.shape[-1] == count:
         return du
@@ -174,7 +149,7 @@ def _completed(du: Any, u: Any, count: int) -> Any:
     return concatenate(du, rest, axis=u.type.ndim - 1)
 
 
-def _svd_jvp(transform: Any, xs: Any, ts: Any, full: bool) -> Any:
+def _svd_jvp(transform: Transform, xs: Values, ts: Values, full: bool) -> Pushed:
     u, s, vh = svd(xs[0], full=full)
     count = s.type.shape[-1]
     v = adjoint(vh)
@@ -182,12 +157,12 @@ def _svd_jvp(transform: Any, xs: Any, ts: Any, full: bool) -> Any:
     return [u, s, vh], [_completed(du, u, count), ds, adjoint(_completed(dv, v, count))]
 
 
-def _svdvals_jvp(transform: Any, xs: Any, ts: Any) -> Any:
+def _svdvals_jvp(transform: Transform, xs: Values, ts: Values) -> Pushed:
     u, s, vh = svd(xs[0], full=False)
     return [s], [_real_diagonal(matrix_product(adjoint(u), matrix_product(ts[0], adjoint(vh))))]
 
 
-def _any_examples(full: bool) -> list[Any]:
+def _any_examples(full: bool) -> list[Array]:
     return [matrices(2, 2), matrices(3, 2), matrices(2, 3), matrices(2, 2, 2), *([] if full else [matrices(4, 2)])]
 
 
@@ -204,13 +179,13 @@ svdvals: Primitive = host(
 # ---- orthogonal and triangular factors
 
 
-def _qr_infer(x: ArrayType, full: bool) -> tuple[ArrayType, ...]:
-    leading, rows, columns = _needs_matrix(x)
+def _qr_infer(x: ArrayType, full: bool) -> Inferred:
+    leading, rows, columns = matrix_shape(x)
     inner = rows if full else min(rows, columns)
     return array_type((*leading, rows, inner), x.dtype), array_type((*leading, inner, columns), x.dtype)
 
 
-def _qr_jvp(transform: Any, xs: Any, ts: Any, full: bool) -> Any:
+def _qr_jvp(transform: Transform, xs: Values, ts: Values, full: bool) -> Pushed:
     """Walter and Lehmann 2010: with c = da r^-1 and m = q^H c, q^H dq = w = l - l^H for l the part of m below the diagonal, and dr = q^H da - w r.
 
     Of a wide matrix the leading square block decides q.
@@ -225,7 +200,7 @@ def _qr_jvp(transform: Any, xs: Any, ts: Any, full: bool) -> Any:
     turn = sub(below, adjoint(below))
     if m.type.dtype.kind == "c":  # the diagonal of r stays real
         angle = imag(m)
-        turn = add(turn, mask(on_diagonal(m.type), make_complex(constant(0, angle), angle)))
+        turn = add(turn, mask(on_diagonal(m.type), imaginary(angle)))
     dq = add(matrix_product(q1, sub(turn, m)), c)
     dr = sub(matrix_product(adjoint(q1), ts[0]), matrix_product(turn, r1))
     dr = mask(triangle(dr.type, lower=False), dr)

@@ -9,14 +9,15 @@ ordinary matrix product need no transposition in the derivatives either.
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from functad._core.primitive import Call, Primitive
 from functad._core.types import ArrayType, array_type
-from functad._primitives.kinds import total
-from functad._primitives.linear import has_zeros, scale
+from functad._primitives.alive import has_zeros
+from functad._primitives.arithmetic import scale, total
+from functad._primitives.operands import Array, Example, Value
+from functad._primitives.rules import Batched, Flags, Inferred, Pulled, Pushed, Tangents, Transform, Types, Values
 from functad._primitives.shape import broadcast, transpose
 from functad.errors import ShapeMismatchError
 
@@ -29,12 +30,12 @@ def _free(ndim: int, *taken: Sequence[int]) -> tuple[int, ...]:
     return tuple(i for i in range(ndim) if not any(i in t for t in taken))
 
 
-def reordered(x: Any, order: Sequence[int]) -> Any:
+def reordered(x: Value, order: Sequence[int]) -> Value:
     """x with its axes in that order; nothing is recorded where nothing moves."""
     return x if tuple(order) == tuple(range(len(order))) else transpose(x, order=tuple(order))
 
 
-def _infer(x: ArrayType, y: ArrayType, contract: Axes, batch: Axes) -> tuple[ArrayType, ...]:
+def _infer(x: ArrayType, y: ArrayType, contract: Axes, batch: Axes) -> Inferred:
     pairs = [*zip(contract[0], contract[1], strict=True), *zip(batch[0], batch[1], strict=True)]
     if any(x.shape[i] != y.shape[j] for i, j in pairs):
         raise ShapeMismatchError(f"a product of arrays of shapes {x.shape} and {y.shape}: axes {contract[0]} and {contract[1]} differ in length")
@@ -49,7 +50,7 @@ def _infer(x: ArrayType, y: ArrayType, contract: Axes, batch: Axes) -> tuple[Arr
 
 
 @functools.lru_cache(maxsize=1024)
-def _plan(contract: Axes, batch: Axes, ndim_x: int, ndim_y: int) -> Callable[[Any, Any], Any]:
+def _plan(contract: Axes, batch: Axes, ndim_x: int, ndim_y: int) -> Callable[[Array, Array], Array]:
     """How to compute it: np.dot itself for vectors and matrices (0.6 us a call), else np.matmul between transpositions and reshapes."""
     if not batch[0]:
         if not contract[0]:
@@ -61,7 +62,7 @@ def _plan(contract: Axes, batch: Axes, ndim_x: int, ndim_y: int) -> Callable[[An
     free_x, free_y = _free(ndim_x, contract[0], batch[0]), _free(ndim_y, contract[1], batch[1])
     order_x, order_y = (*batch[0], *free_x, *contract[0]), (*batch[1], *contract[1], *free_y)
 
-    def run(x: Any, y: Any) -> Any:
+    def run(x: Array, y: Array) -> Array:
         kept = [x.shape[i] for i in batch[0]]
         rows, columns = [x.shape[i] for i in free_x], [y.shape[j] for j in free_y]
         inner = math.prod([x.shape[i] for i in contract[0]])
@@ -72,7 +73,7 @@ def _plan(contract: Axes, batch: Axes, ndim_x: int, ndim_y: int) -> Callable[[An
     return run
 
 
-_PLAIN: dict[tuple[bool, bool], Callable[[Any, Any], Any]] = {
+_PLAIN: dict[tuple[bool, bool], Callable[[Array, Array], Array]] = {
     (False, False): np.dot,
     (False, True): lambda x, y: np.dot(x, y.T),
     (True, False): lambda x, y: np.dot(x.T, y),
@@ -80,14 +81,14 @@ _PLAIN: dict[tuple[bool, bool], Callable[[Any, Any], Any]] = {
 }
 
 
-def _numpy(x: Any, y: Any, contract: Axes, batch: Axes) -> Any:
+def _numpy(x: Array, y: Array, contract: Axes, batch: Axes) -> Array:
     return _plan(contract, batch, np.ndim(x), np.ndim(y))(x, y)  # a scalar may be a Python number
 
 
 # ---- rules
 
 
-def _scaled(x: Any, y: Any, contract: Axes, batch: Axes, linear: int) -> Any:
+def _scaled(x: Value, y: Value, contract: Axes, batch: Axes, linear: int) -> Value:
     """The product, one factor being a tangent or cotangent, whose structural zeros stay zeros where no sum mixes them."""
     if contract[0] or not has_zeros((x, y)[linear]):
         return dot(x, y, contract=contract, batch=batch)
@@ -99,13 +100,13 @@ def _scaled(x: Any, y: Any, contract: Axes, batch: Axes, linear: int) -> Any:
     return scale(wide_x, wide_y) if linear == 0 else scale(wide_y, wide_x)
 
 
-def _jvp(transform: Any, xs: Any, ts: Any, contract: Axes, batch: Axes) -> Any:
+def _jvp(transform: Transform, xs: Values, ts: Tangents, contract: Axes, batch: Axes) -> Pushed:
     (x, y), (tx, ty) = xs, ts
     parts = [None if tx is None else _scaled(tx, y, contract, batch, 0), None if ty is None else _scaled(x, ty, contract, batch, 1)]
     return [dot(x, y, contract=contract, batch=batch)], [total(parts)]
 
 
-def _cotangent_of_x(ct: Any, y: Any, ndim_x: int, contract: Axes, batch: Axes) -> Any:
+def _cotangent_of_x(ct: Value, y: Value, ndim_x: int, contract: Axes, batch: Axes) -> Value:
     """ct . y over the free axes of y; the result has the axes (batch, free of x, contracted in y's order), which move to x's places."""
     shared = len(batch[0])
     free_x, free_y = _free(ndim_x, contract[0], batch[0]), _free(y.type.ndim, contract[1], batch[1])
@@ -116,7 +117,7 @@ def _cotangent_of_x(ct: Any, y: Any, ndim_x: int, contract: Axes, batch: Axes) -
     return reordered(out, [places.index(i) for i in range(ndim_x)])
 
 
-def _cotangent_of_y(ct: Any, x: Any, ndim_y: int, contract: Axes, batch: Axes) -> Any:
+def _cotangent_of_y(ct: Value, x: Value, ndim_y: int, contract: Axes, batch: Axes) -> Value:
     """x . ct over the free axes of x, in this order: for a matrix product the result lies as y does."""
     shared = len(batch[0])
     free_x, free_y = _free(x.type.ndim, contract[0], batch[0]), _free(ndim_y, contract[1], batch[1])
@@ -126,14 +127,15 @@ def _cotangent_of_y(ct: Any, x: Any, ndim_y: int, contract: Axes, batch: Axes) -
     return reordered(out, [places.index(j) for j in range(ndim_y)])
 
 
-def _transpose(transform: Any, cts: Any, xs: Any, types: Any, contract: Axes, batch: Axes) -> list[Any]:
+def _transpose(transform: Transform, cts: Values, xs: Tangents, types: Types, contract: Axes, batch: Axes) -> Pulled:
     x, y = xs
-    if x is None:
+    if y is not None:
         return [_cotangent_of_x(cts[0], y, types[0].ndim, contract, batch), None]
+    assert x is not None
     return [None, _cotangent_of_y(cts[0], x, types[1].ndim, contract, batch)]
 
 
-def _batch(transform: Any, xs: Any, mapped: Any, size: int, contract: Axes, batch: Axes) -> Any:
+def _batch(transform: Transform, xs: Values, mapped: Flags, size: int, contract: Axes, batch: Axes) -> Batched:
     """An axis mapped on both sides is one more batch axis; on one side it is a free axis, moved to the front."""
     moved: list[tuple[tuple[int, ...], ...]] = [
         tuple(tuple(i + 1 for i in axes[side]) if mapped[side] else axes[side] for axes in (contract, batch)) for side in (0, 1)
@@ -146,10 +148,10 @@ def _batch(transform: Any, xs: Any, mapped: Any, size: int, contract: Axes, batc
     return [reordered(out, [place, *[i for i in range(out.type.ndim) if i != place]])], [True]
 
 
-def _examples() -> list[Any]:
+def _examples() -> list[Example]:
     random = np.random.default_rng(5)
 
-    def case(shape_x: Sequence[int], shape_y: Sequence[int], contract: Axes, batch: Axes = ((), ()), kind: str = "f") -> Any:
+    def case(shape_x: Sequence[int], shape_y: Sequence[int], contract: Axes, batch: Axes = ((), ()), kind: str = "f") -> Example:
         xs = [random.uniform(-2, 2, s) for s in (shape_x, shape_y)]
         if kind == "c":
             xs = [x + 1j * random.uniform(-1, 1, x.shape) for x in xs]
@@ -180,7 +182,7 @@ dot = Primitive(
 )
 
 
-def matrix_product(x: Any, y: Any) -> Any:
+def matrix_product(x: Value, y: Value) -> Value:
     """Products of the matrices in the last two axes; both have the same leading axes."""
     n = x.type.ndim
     leading = tuple(range(n - 2))

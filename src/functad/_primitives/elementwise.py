@@ -4,15 +4,17 @@ Derivatives are those of the standard tables (Abramowitz and Stegun, Handbook of
 neither overflow nor cancel where the function itself is harmless.  Conventions at kinks are listed in docs/maths.md.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from functad._core.primitive import Expression, Primitive
+from functad._core.primitive import Primitive, Spelling
 from functad._core.program import Literal
-from functad._primitives.kinds import constant, elementwise, ones_like
-from functad._primitives.linear import apply, mask, over, passes_on, scale, structural_sum
+from functad._primitives.arithmetic import add, div, elementwise, mask, mul, neg, over, reciprocal, scale, sub
+from functad._primitives.logic import conj, equal, greater_equal, less_equal, make_complex, not_equal, real, select
+from functad._primitives.operands import Example, Tangent, Value, constant, ones_like
 
+# arithmetic is at hand here too: other rooms find every function of one vocabulary in one place
 __all__ = [
     "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "cos", "cosh", "div", "exp", "exp2",
     "expm1", "floor", "floor_divide", "fmod", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "maximum", "minimum", "mul", "neg", "power",
@@ -21,73 +23,17 @@ __all__ = [
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
-# ---- arithmetic
+# ---- where the derivative would be 0/0: zero there
 
 
-def _arithmetic(sign: str, boolean: str, complex_name: str = "") -> Any:
-    """Python's operator, except where NumPy's meaning is another: booleans, and products and quotients of complex numbers."""
-
-    def emit(codes: Any, out: str, x: str, y: str) -> str:
-        if out == "b1":
-            return f"({x} {boolean} {y})"
-        return f"{complex_name}_{out}({x}, {y})" if complex_name and out[0] == "c" else f"({x} {sign} {y})"
-
-    return emit
+def _where_nonzero(x: Value, t: Value) -> Value:
+    return mask(not_equal(x, constant(0, x)), t)
 
 
-add: Primitive = elementwise(
-    "add", np.add, [lambda t, out, x, y: t, lambda t, out, x, y: t], _arithmetic("+", "|"),
-    transpose=lambda ct, x, y: [ct if x is None else None, ct if y is None else None],
-    structural=structural_sum, inward=lambda op, inputs, p: add(*[apply(op, x, p) for x in inputs]),
-    domain=[(-3, 3), (-3, 3)], kinds="fci",
-)  # fmt: skip
-neg: Primitive = elementwise(
-    "neg", np.negative, [lambda t, out, x: neg(t)], "(-{0})", transpose=lambda ct, x: [neg(ct)],
-    structural=passes_on, inward=lambda op, inputs, p: neg(apply(op, inputs[0], p)), domain=[(-3, 3)], kinds="fci",
-)  # fmt: skip
-sub: Primitive = elementwise(
-    "sub", np.subtract, [lambda t, out, x, y: t, lambda t, out, x, y: neg(t)], "({0} - {1})",
-    transpose=lambda ct, x, y: [ct if x is None else None, neg(ct) if y is None else None], domain=[(-3, 3), (-3, 3)], kinds="fci",
-)  # fmt: skip
+# ---- powers
 
 
-def _retyped(literal: Any, p: Any) -> Literal:
-    """The literal in the dtype of p."""
-    return Literal(literal.value, literal.type.with_dtype(p.type.dtype))
-
-
-def _by_literal(equation: Any, known: Any) -> bool:
-    """A product has the structural zeros of its first factor only while the other is a literal: everything else went through `scale`."""
-    return equation.inputs[0] in known and isinstance(equation.inputs[1], Literal)
-
-
-mul: Primitive = elementwise(
-    "mul", np.multiply, [lambda t, out, x, y: scale(t, y), lambda t, out, x, y: scale(t, x)], _arithmetic("*", "&", "multiply"),
-    transpose=lambda ct, x, y: [scale(ct, y) if x is None else None, scale(ct, x) if y is None else None],
-    structural=_by_literal, inward=lambda op, inputs, p: mul(apply(op, inputs[0], p), _retyped(inputs[1], p)), domain=[(-3, 3), (-3, 3)], kinds="fci",
-)  # fmt: skip
-reciprocal: Primitive = elementwise(
-    "reciprocal", np.reciprocal, [lambda t, out, x: scale(t, neg(mul(out, out)))],
-    lambda codes, out, x: {"f": f"({out}(1.0) / {x})", "c": f"divide_{out}({out}(1.0), {x})"}.get(out[0]), domain=[(0.5, 3)], kinds="fc", cost=4,
-)  # fmt: skip
-
-
-def _div_emit(codes: Any, out: str, x: str, y: str) -> str:
-    if out[0] == "c":
-        return f"divide_{out}({x}, {y})"
-    # integers are cast first, so that the quotient has the dtype that NumPy says
-    return f"({x} / {y})" if codes[0][0] == "f" else f"({out}({x}) / {out}({y}))"
-
-
-div: Primitive = elementwise(
-    "div", np.true_divide,
-    # -(x/y)*(1/y), not -x/y**2: at x = 1 it is -(1/y)*(1/y) to the last bit, and y**2 cannot overflow
-    [lambda t, out, x, y: over(t, y), lambda t, out, x, y: scale(t, neg(mul(out, reciprocal(y))))], _div_emit,
-    transpose=lambda ct, x, y: [over(ct, y), None], domain=[(-3, 3), (0.5, 3)], kinds="fc", cost=4,
-)  # fmt: skip
-
-
-def _power_emit(codes: Any, out: str, x: str, exponent: Any) -> str | None:
+def _power_emit(codes: Sequence[str], out: str, x: str, exponent: tuple[float, type]) -> str | None:
     """Small whole powers by squaring, as exact as the library's power to about one unit in the last place."""
     value = exponent[0]
     if value == 0.5:
@@ -107,7 +53,7 @@ def _power_emit(codes: Any, out: str, x: str, exponent: Any) -> str | None:
     return f"power_{codes[0]}({x}, {out}({value}))" if codes[0][0] == "i" and value >= 0 else None
 
 
-def _power_tangent(t: Any, out: Any, x: Any, exponent: Any) -> Any:
+def _power_tangent(t: Value, out: Value, x: Value, exponent: tuple[float, type]) -> Tangent:
     value, kind = exponent
     if value == 0:
         return None
@@ -118,47 +64,31 @@ def _power_tangent(t: Any, out: Any, x: Any, exponent: Any) -> Any:
     return scale(t, mul(constant(value, x), power_static(x, exponent=(value - 1, kind))))
 
 
-def _power_numpy(x: Any, exponent: Any) -> Any:
-    value = exponent[0]
-    return np.square(x) if value == 2 else np.power(x, value)
+def _power_examples() -> Sequence[Example]:
+    x, z = np.array([[0.5, 1.5, 2.0], [3.0, 0.25, 1.0]]), np.array([1 + 2j, 0.5 - 1j])
+    cases: list[Example] = [([x], {"exponent": (e, type(e))}) for e in (0, 1, 2, 3, -1, -2, 0.5, 2.5, -1.5, 1.0)]
+    return [*cases, ([-x], {"exponent": (3, int)}), ([z], {"exponent": (3, int)}), ([np.array([2, 3, -4])], {"exponent": (3, int)})]
 
 
 # `exponent` is (number, its Python type): 2, 2.0 and True are equal, and are three keys
 power_static: Primitive = elementwise(
-    "power_static", _power_numpy, [_power_tangent], _power_emit, dtype=lambda x, exponent: x, domain=[(0.5, 3)], kinds="", cost=3,
+    "power_static", lambda x, exponent: np.square(x) if exponent[0] == 2 else np.power(x, exponent[0]), [_power_tangent], _power_emit,
+    dtype=lambda x, exponent: x, examples=_power_examples, cost=3,
+    costs=lambda exponent: 1.0 if exponent[0] in (1, 2) else (3.0 if exponent[0] in (-1, 0.5, 3, 4) else 25.0),
 )  # fmt: skip
-power_static.kernel = Expression(_power_emit, 3, lambda exponent: 1.0 if exponent[0] in (1, 2) else (3.0 if exponent[0] in (-1, 0.5, 3, 4) else 25.0))
 
 
-def _power_examples() -> Any:
-    x, z = np.array([[0.5, 1.5, 2.0], [3.0, 0.25, 1.0]]), np.array([1 + 2j, 0.5 - 1j])
-    cases: list[Any] = [([x], {"exponent": (e, type(e))}) for e in (0, 1, 2, 3, -1, -2, 0.5, 2.5, -1.5, 1.0)]
-    return [*cases, ([-x], {"exponent": (3, int)}), ([z], {"exponent": (3, int)}), ([np.array([2, 3, -4])], {"exponent": (3, int)})]
-
-
-power_static.examples = _power_examples
-
-
-def square(x: Any) -> Any:
+def square(x: Value) -> Value:
     """x * x."""
     return power_static(x, exponent=(2, int))
 
 
-def _power_in_x(t: Any, out: Any, x: Any, y: Any) -> Any:
-    from functad._primitives.logic import not_equal
-
-    return mask(not_equal(y, constant(0, y)), scale(t, mul(y, power(x, sub(y, ones_like(y))))))
-
-
-def _power_in_y(t: Any, out: Any, x: Any, y: Any) -> Any:
-    from functad._primitives.logic import not_equal
-
-    return mask(not_equal(x, constant(0, x)), scale(t, mul(out, log(x))))
-
-
 power: Primitive = elementwise(
-    "power", np.power, [_power_in_x, _power_in_y], lambda codes, out, x, y: f"pow_{codes[0]}({x}, {y})" if codes[0][0] == "f" else None,
-    domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25,
+    "power", np.power,
+    [lambda t, out, x, y: _where_nonzero(y, scale(t, mul(y, power(x, sub(y, ones_like(y)))))),
+     lambda t, out, x, y: _where_nonzero(x, scale(t, mul(out, log(x))))],
+    lambda codes, out, x, y: f"pow_{codes[0]}({x}, {y})" if codes[0][0] == "f" else None,
+    domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25, spelling=Spelling((np.power,), keeps_weak=True),
 )  # fmt: skip
 
 # ---- exponentials and logarithms
@@ -178,9 +108,7 @@ log10: Primitive = elementwise(
 )
 
 
-def _logaddexp_share(t: Any, out: Any, x: Any) -> Any:
-    from functad._primitives.logic import not_equal
-
+def _logaddexp_share(t: Value, out: Value, x: Value) -> Value:
     return mask(not_equal(out, constant(-np.inf, out)), scale(t, exp(sub(x, out))))  # both -inf: exp(-inf - -inf) would be NaN
 
 
@@ -201,28 +129,15 @@ sqrt: Primitive = elementwise(
 cbrt: Primitive = elementwise(
     "cbrt", np.cbrt, [lambda t, out, x: over(t, mul(constant(3, x), mul(out, out)))], "cbrt_{d}({0})", domain=[(0.5, 4)], cost=15,
 )  # fmt: skip
-
-
-def _root_tangent(t: Any, out: Any, x: Any) -> Any:
-    from functad._primitives.logic import not_equal
-
-    return mask(not_equal(out, constant(0, out)), over(mul(t, constant(0.5, t)), out))
-
-
 root: Primitive = elementwise(
-    "root", np.sqrt, [_root_tangent], "sqrt_{d}({0})", domain=[(0.5, 4)], cost=5,
+    "root", np.sqrt, [lambda t, out, x: _where_nonzero(out, over(mul(t, constant(0.5, t)), out))], "sqrt_{d}({0})", domain=[(0.5, 4)], cost=5,
+    spelling=Spelling(),
     note="square root of a sum of squares (norm, std): its derivative at 0 is the subgradient 0",
 )  # fmt: skip
-
-
-def _hypot_share(t: Any, out: Any, x: Any) -> Any:
-    from functad._primitives.logic import not_equal
-
-    return mask(not_equal(out, constant(0, out)), scale(t, div(x, out)))
-
-
 hypot: Primitive = elementwise(
-    "hypot", np.hypot, [lambda t, out, x, y: _hypot_share(t, out, x), lambda t, out, x, y: _hypot_share(t, out, y)], "hypot_{d}({0}, {1})",
+    "hypot", np.hypot,
+    [lambda t, out, x, y: _where_nonzero(out, scale(t, div(x, out))), lambda t, out, x, y: _where_nonzero(out, scale(t, div(y, out)))],
+    "hypot_{d}({0}, {1})",
     domain=[(0.5, 3), (0.5, 3)], cost=15,
 )  # fmt: skip
 
@@ -240,8 +155,8 @@ tanh: Primitive = elementwise(
 )
 
 
-def _one_minus_square(x: Any) -> Any:
-    return mul(sub(ones_like(x), x), add(ones_like(x), x))  # 1 - x*x cancels near 1
+def _one_minus_square(x: Value) -> Value:
+    return mul(sub(ones_like(x), x), add(ones_like(x), x))
 
 
 arcsin: Primitive = elementwise(
@@ -261,7 +176,7 @@ arctan2: Primitive = elementwise(
 )  # fmt: skip
 
 
-def _arcsinh_tangent(t: Any, out: Any, x: Any) -> Any:
+def _arcsinh_tangent(t: Value, out: Value, x: Value) -> Value:
     if x.type.dtype.kind == "c":
         return over(t, sqrt(add(ones_like(x), square(x))))
     return over(t, hypot(ones_like(x), x))  # x*x would overflow
@@ -279,17 +194,17 @@ arctanh: Primitive = elementwise(
 # ---- pieces
 
 
-def _absolute_tangent(t: Any, out: Any, x: Any) -> Any:
-    from functad._primitives.logic import conj, make_complex, not_equal, real
-
+def _absolute_tangent(t: Value, out: Value, x: Value) -> Value:
     if x.type.dtype.kind != "c":
         return scale(t, sign(x))
-    zero = constant(0, out)
-    direction = div(conj(x), make_complex(out, zero))
-    return real(mask(not_equal(out, zero), scale(t, direction)))  # masked before `real`, so that its transpose is masked too
+    direction = div(conj(x), make_complex(out, constant(0, out)))
+    return real(_where_nonzero(out, scale(t, direction)))
 
 
-absolute: Primitive = elementwise("absolute", np.absolute, [_absolute_tangent], "abs_{d}({0})", domain=[(0.5, 3)], kinds="fci")
+absolute: Primitive = elementwise(
+    "absolute", np.absolute, [_absolute_tangent], "abs_{d}({0})", domain=[(0.5, 3)], kinds="fci",
+    spelling=Spelling((np.absolute, np.fabs), keeps_weak=True),
+)  # fmt: skip
 sign: Primitive = elementwise("sign", np.sign, [None], "sign_{d}({0})", domain=[(0.5, 3)], kinds="fi")
 floor: Primitive = elementwise("floor", np.floor, [None], "floor_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
 ceil: Primitive = elementwise("ceil", np.ceil, [None], "ceil_{d}({0})", domain=[(0.1, 0.9)], kinds="f")
@@ -297,10 +212,11 @@ trunc: Primitive = elementwise("trunc", np.trunc, [None], "trunc_{d}({0})", doma
 rint: Primitive = elementwise("rint", np.rint, [None], "rint_{d}({0})", domain=[(0.1, 0.4)], kinds="f")
 floor_divide: Primitive = elementwise(
     "floor_divide", np.floor_divide, [None, None], "floor_divide_{d}({0}, {1})", domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
+    spelling=Spelling((np.floor_divide,), keeps_weak=True),
 )  # fmt: skip
 remainder: Primitive = elementwise(
     "remainder", np.remainder, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(floor_divide(x, y)))], "remainder_{d}({0}, {1})",
-    domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8,
+    domain=[(4.1, 4.4), (1.15, 1.3)], kinds="fi", cost=8, spelling=Spelling((np.remainder,), keeps_weak=True),
 )  # fmt: skip
 fmod: Primitive = elementwise(
     "fmod", np.fmod, [lambda t, out, x, y: t, lambda t, out, x, y: scale(t, neg(trunc(div(x, y))))], "fmod_{d}({0}, {1})",
@@ -308,15 +224,12 @@ fmod: Primitive = elementwise(
 )  # fmt: skip
 
 
-def _choice(name: str, numpy: np.ufunc) -> Primitive:
+def _choice(name: str, numpy: np.ufunc, wins: Primitive) -> Primitive:
     """maximum or minimum: the larger (smaller) takes the tangent, equal ones share it."""
 
-    def tangent(t: Any, x: Any, y: Any) -> Any:
-        from functad._primitives import logic
-
-        wins = logic.greater_equal(x, y) if name == "maximum" else logic.less_equal(x, y)
-        share = logic.select(logic.equal(x, y), Literal(0.5, t.type), Literal(1, t.type))
-        return mask(wins, scale(t, share))
+    def tangent(t: Value, x: Value, y: Value) -> Value:
+        share = select(equal(x, y), Literal(0.5, t.type), Literal(1, t.type))
+        return mask(wins(x, y), scale(t, share))
 
     return elementwise(
         name, numpy, [lambda t, out, x, y: tangent(t, x, y), lambda t, out, x, y: tangent(t, y, x)], name + "_{d}({0}, {1})",
@@ -324,5 +237,5 @@ def _choice(name: str, numpy: np.ufunc) -> Primitive:
     )  # fmt: skip
 
 
-maximum: Primitive = _choice("maximum", np.maximum)
-minimum: Primitive = _choice("minimum", np.minimum)
+maximum: Primitive = _choice("maximum", np.maximum, greater_equal)
+minimum: Primitive = _choice("minimum", np.minimum, less_equal)

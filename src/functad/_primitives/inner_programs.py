@@ -1,25 +1,18 @@
 """What primitives with inner programs share: cutting lists and programs, hoisting, choosing residuals, removing dead work.
 
-Everything here maps programs to programs, knows no transform and records nothing, except `swapped`, `lanes` and
-`gate`, which record in the open plain builder.  What is derived from a program is kept in its memo, so that a second
-trace finds it.
+Everything here maps programs to programs, knows no transform and records nothing.  What is derived from a program is kept in its memo, so that a
+second trace finds it.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
+from typing import NamedTuple, TypeVar
 
 from functad._core.primitive import Expression, View
 from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
-from functad._core.types import ArrayType, array_type
-from functad._primitives.kinds import elementwise
-from functad._primitives.linear import mask
+from functad._core.types import ArrayType
+from functad._primitives.rules import Flags
 
-__all__ = [
-    "Hoisted", "along_rows", "copies", "gate", "hoist", "instantiate", "is_zero", "lanes", "memoised",
-    "parts", "pick", "reads", "residuals", "restricted", "same_type", "swapped", "typed", "used",
-]  # fmt: skip
+__all__ = ["Hoisted", "hoist", "instantiate", "memoised", "narrowed", "parts", "pick", "reads", "residuals", "restricted", "used"]
 
 T = TypeVar("T")
 
@@ -48,67 +41,6 @@ def memoised(program: Program, key: Hashable, make: Callable[[], T]) -> T:
     return found
 
 
-# ---- atoms and types
-
-
-def is_zero(x: Any) -> bool:
-    """Whether this is the literal zero."""
-    return isinstance(x, Literal) and x.is_zero()
-
-
-def same_type(a: ArrayType, b: ArrayType) -> bool:
-    """Equal shape and dtype; weakness is the recorder's affair."""
-    return a.shape == b.shape and a.dtype == b.dtype
-
-
-def along_rows(kind: ArrayType, length: int) -> ArrayType:
-    """The type of `length` values of this type, stacked."""
-    return array_type((length, *kind.shape), kind.dtype)
-
-
-def copies(values: Iterable[Any]) -> list[Any]:
-    """Values that share no memory with those given."""
-    return [np.array(x)[()] for x in values]
-
-
-def typed(values: Iterable[Any], kinds: Iterable[ArrayType]) -> list[Any]:
-    """Values that know their dtype: a Python scalar may be the first operand of a loop, but a step gives it a dtype."""
-    return [x if isinstance(x, (np.ndarray, np.generic)) else kind.dtype.type(x) for x, kind in zip(values, kinds, strict=True)]
-
-
-def swapped(x: Any) -> Any:
-    """x with its first two axes exchanged."""
-    if isinstance(x, Literal):
-        first, second, *rest = x.type.shape
-        return Literal(x.value, array_type((second, first, *rest), x.type.dtype))
-    from functad._primitives.shape import transpose
-
-    return transpose(x, order=(1, 0, *range(2, x.type.ndim)))
-
-
-def lanes(condition: Any, shape: tuple[int, ...]) -> Any:
-    """A condition for each lane, spread over the rest of a lane's shape."""
-    from functad._primitives.shape import broadcast
-
-    if isinstance(condition, Literal):
-        return Literal(condition.value, array_type(shape, np.bool_))
-    return condition if condition.type.shape == shape else broadcast(condition, shape=shape, axes=tuple(range(condition.type.ndim)))
-
-
-# A tangent goes through only where the condition holds, and so does a cotangent on its way back: what a computation that is not
-# wanted elsewhere makes of them stays there.  Structural zeros alone would be lost at the border of an inner program.
-gate = elementwise(
-    "gate",
-    lambda condition, x: np.array(x)[()],
-    [None, lambda t, out, condition, x: mask(condition, t)],
-    "{1}",
-    dtype=lambda condition, x: x,
-    kinds="",
-    note="the identity, whose tangent is a structural zero where the condition fails",
-)
-gate.examples = lambda: [([np.array([True, False]), x], {}) for x in (np.array([1.5, -2.0]), np.array([1, -2]))]
-
-
 # ---- programs
 
 
@@ -129,7 +61,13 @@ def used(program: Program) -> tuple[bool, ...]:
     return tuple(v in live for v in program.inputs)
 
 
-def restricted(program: Program, wanted: Sequence[bool]) -> Program:
+def narrowed(program: Program, read: Flags) -> Program:
+    """The program without the inputs that are not to be given."""
+    read = tuple(read)
+    return memoised(program, ("inputs", read), lambda: Program(pick(program.inputs, read), program.equations, program.outputs))
+
+
+def restricted(program: Program, wanted: Flags) -> Program:
     """The same inputs and only the wanted outputs, without dead work."""
     if all(wanted):
         return program
@@ -158,7 +96,7 @@ class Hoisted(NamedTuple):
     body: Program
 
 
-def hoist(program: Program, invariant: Sequence[bool], constants: int) -> Hoisted | None:
+def hoist(program: Program, invariant: Flags, constants: int) -> Hoisted | None:
     """Move the work that depends on invariant inputs alone out of a loop's body, or None where there is none.
 
     Views are repeated inside instead: in a kernel they are index maps and cost nothing, outside they would be arrays.

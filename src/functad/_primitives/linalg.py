@@ -10,30 +10,24 @@ the Cholesky decomposition" (2016); Golub and Pereyra, "The differentiation of p
 separate" (1973); Stewart, "On the adjugate matrix" (1998).
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 
 from functad._core.primitive import Host, Missing, Primitive
 from functad._core.types import ArrayType, array_type
+from functad._primitives.arithmetic import add, mask, mul, neg, scale, select, sub, total
 from functad._primitives.dot import matrix_product, reordered
-from functad._primitives.elementwise import add, mul, neg, sub
-from functad._primitives.index import iota
-from functad._primitives.kinds import constant, spread, total
-from functad._primitives.linear import mask, scale
-from functad._primitives.logic import conj, equal, greater_equal, imag, make_complex, real, select
+from functad._primitives.index import INT, iota
+from functad._primitives.logic import REAL_OF, conj, equal, greater_equal, imag, imaginary, real
+from functad._primitives.operands import Array, Examples, Shape, Value, constant
 from functad._primitives.reduce import reduce_sum
-from functad._primitives.shape import broadcast, reshape, slice_
+from functad._primitives.rules import NOT_LINEAR, Batched, Flags, Inferred, Pushed, Rule, Tangents, Transform, Values
+from functad._primitives.shape import aligned, broadcast, reshape, slice_
 from functad.errors import ShapeMismatchError
 
 __all__ = [
-    "MatrixShapeError", "adjoint", "cholesky", "cofactors", "det", "diagonal", "hermitian", "host", "inv", "lstsq", "matrices", "minors",
-    "on_diagonal", "pinv", "slogdet", "solve", "square_size", "swapped", "triangle",
+    "MatrixShapeError", "adjoint", "cholesky", "cofactors", "det", "diagonal", "hermitian", "host", "inv", "lstsq", "matrices", "matrix_shape",
+    "minors", "on_diagonal", "pinv", "slogdet", "solve", "square_size", "swapped", "triangle",
 ]  # fmt: skip
-
-_REAL_OF = {"f": np.dtype(np.float32), "d": np.dtype(np.float64), "F": np.dtype(np.float32), "D": np.dtype(np.float64)}
-_NOT_LINEAR = Missing("not linear")
 
 
 class MatrixShapeError(ShapeMismatchError, np.linalg.LinAlgError):
@@ -45,13 +39,13 @@ class MatrixShapeError(ShapeMismatchError, np.linalg.LinAlgError):
 
 def host(
     name: str,
-    numpy: Callable[..., Any],
-    infer: Callable[..., tuple[ArrayType, ...]],
-    jvp: Callable[..., Any],
-    examples: Callable[[], Sequence[Any]],
+    numpy: Rule,
+    infer: Rule,
+    jvp: Rule,
+    examples: Examples,
     *,
     reason: str = "a LAPACK routine",
-    transpose: Callable[..., Any] | Missing = _NOT_LINEAR,
+    transpose: Rule | Missing = NOT_LINEAR,
     multiple: bool = False,
     kind: str = "linalg",
     note: str = "",
@@ -61,8 +55,8 @@ def host(
     The kind "hermitian" marks those that read one triangle and differentiate both: their derivative may be tested along Hermitian directions only.
     """
 
-    def batch(transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, **params: Any) -> Any:
-        out = op(*[x if m else spread(x, size) for x, m in zip(xs, mapped, strict=True)], **params)
+    def batch(transform: Transform, xs: Values, mapped: Flags, size: int, **params: object) -> Batched:
+        out = op(*aligned(xs, mapped, size), **params)
         return (list(out), [True] * len(out)) if multiple else ([out], [True])
 
     op = Primitive(
@@ -72,26 +66,32 @@ def host(
     return op
 
 
-def square_size(x: ArrayType) -> int:
-    """The n of a stack of n x n matrices."""
+def matrix_shape(x: ArrayType) -> tuple[Shape, int, int]:
+    """(leading axes, rows, columns) of a stack of matrices."""
     if x.ndim < 2:
         raise MatrixShapeError(f"{x.ndim}-dimensional array given: an array of at least two dimensions was expected")
-    if x.shape[-1] != x.shape[-2]:
+    return x.shape[:-2], x.shape[-2], x.shape[-1]
+
+
+def square_size(x: ArrayType) -> int:
+    """The n of a stack of n x n matrices."""
+    _, rows, columns = matrix_shape(x)
+    if rows != columns:
         raise MatrixShapeError(f"the last two dimensions of the array must be square: its shape is {x.shape}")
-    return x.shape[-1]
+    return rows
 
 
-def _like_the_matrix(x: ArrayType, **params: Any) -> tuple[ArrayType, ...]:
+def _like_the_matrix(x: ArrayType, **params: object) -> Inferred:
     square_size(x)
     return (array_type(x.shape, x.dtype),)
 
 
-def _one_number(x: ArrayType) -> tuple[ArrayType, ...]:
+def _one_number(x: ArrayType) -> Inferred:
     square_size(x)
     return (array_type(x.shape[:-2], x.dtype),)
 
 
-def matrices(*shape: int, kind: str = "f", seed: int = 3) -> np.ndarray[Any, Any]:
+def matrices(*shape: int, kind: str = "f", seed: int = 3) -> Array:
     """Example matrices: square ones are well conditioned."""
     random = np.random.default_rng(seed)
     x = random.uniform(-1, 1, shape)
@@ -100,31 +100,30 @@ def matrices(*shape: int, kind: str = "f", seed: int = 3) -> np.ndarray[Any, Any
     return x + 2 * np.eye(shape[-1]) if shape[-1] == shape[-2] else x
 
 
-def _square_examples(params: dict[str, Any] | None = None) -> Callable[[], list[Any]]:
-    given = params or {}
-    return lambda: [([matrices(3, 3)], given), ([matrices(2, 2, 2)], given), ([matrices(1, 1)], given), ([matrices(2, 2, kind="c")], given)]
+def _square_examples(**params: object) -> Examples:
+    return lambda: [([x], params) for x in (matrices(3, 3), matrices(2, 2, 2), matrices(1, 1), matrices(2, 2, kind="c"))]
 
 
 # ---- pieces that the rules are made of
 
 
-def swapped(x: Any) -> Any:
+def swapped(x: Value) -> Value:
     """The last two axes exchanged."""
     n = x.type.ndim
     return reordered(x, (*range(n - 2), n - 1, n - 2))
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Value) -> Value:
     """The conjugate transpose."""
     return swapped(conj(x) if x.type.dtype.kind == "c" else x)
 
 
-def hermitian(x: Any) -> Any:
+def hermitian(x: Value) -> Value:
     """(x + x^H) / 2."""
     return mul(add(x, adjoint(x)), constant(0.5, x))
 
 
-def diagonal(x: Any, offset: int = 0) -> Any:
+def diagonal(x: Value, offset: int = 0) -> Value:
     """A diagonal of the last two axes: every (columns + 1)th element of the flattened matrix."""
     *leading, rows, columns = x.type.shape
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
@@ -133,25 +132,28 @@ def diagonal(x: Any, offset: int = 0) -> Any:
     return slice_(flat, start=(*[0] * len(leading), begin), size=(*leading, count), step=(*[1] * len(leading), columns + 1))
 
 
-def triangle(kind: ArrayType, lower: bool = True) -> Any:
+def _places(kind: ArrayType) -> tuple[Value, Value]:
+    """The number of the row and of the column of each element."""
+    return iota(shape=kind.shape, axis=kind.ndim - 2, dtype=INT), iota(shape=kind.shape, axis=kind.ndim - 1, dtype=INT)
+
+
+def triangle(kind: ArrayType, lower: bool = True) -> Value:
     """Booleans of that shape: True on the diagonal and below it (above it)."""
-    n, index = kind.ndim, np.dtype(np.int64)
-    row, column = iota(shape=kind.shape, axis=n - 2, dtype=index), iota(shape=kind.shape, axis=n - 1, dtype=index)
+    row, column = _places(kind)
     return greater_equal(row, column) if lower else greater_equal(column, row)
 
 
-def on_diagonal(kind: ArrayType) -> Any:
+def on_diagonal(kind: ArrayType) -> Value:
     """Booleans of that shape: True on the diagonal."""
-    n, index = kind.ndim, np.dtype(np.int64)
-    return equal(iota(shape=kind.shape, axis=n - 2, dtype=index), iota(shape=kind.shape, axis=n - 1, dtype=index))
+    return equal(*_places(kind))
 
 
-def _spread_number(x: Any, shape: tuple[int, ...]) -> Any:
+def _spread_number(x: Value, shape: Shape) -> Value:
     """One number for each matrix, repeated over the matrix."""
     return broadcast(x, shape=shape, axes=tuple(range(len(shape) - 2)))
 
 
-def _sum_of_products(t: Any, p: Any) -> Any:
+def _sum_of_products(t: Value, p: Value) -> Value:
     """sum of t_ij p_ij for each matrix."""
     n = t.type.ndim
     return reduce_sum(scale(t, p), axes=(n - 2, n - 1))
@@ -160,7 +162,7 @@ def _sum_of_products(t: Any, p: Any) -> Any:
 # ---- linear systems and inverses
 
 
-def _singular_as_nan(function: Callable[..., Any], *xs: Any) -> Any:
+def _singular_as_nan(function: Rule, *xs: Array) -> Array:
     """function(*xs), with NaN for each matrix that is singular."""
     try:
         return function(*xs)
@@ -171,18 +173,18 @@ def _singular_as_nan(function: Callable[..., Any], *xs: Any) -> Any:
         return np.stack([_singular_as_nan(function, *parts) for parts in zip(*xs, strict=True)])
 
 
-def _solve_infer(a: ArrayType, b: ArrayType, strict: bool) -> tuple[ArrayType, ...]:
+def _solve_infer(a: ArrayType, b: ArrayType, strict: bool) -> Inferred:
     n = square_size(a)
     if b.ndim != a.ndim or b.shape[:-1] != (*a.shape[:-2], n):
         raise ShapeMismatchError(f"a system with matrices of shape {a.shape} has a right-hand side of shape {b.shape}")
     return (array_type(b.shape, b.dtype),)
 
 
-def _solve_numpy(a: Any, b: Any, strict: bool) -> Any:
+def _solve_numpy(a: Array, b: Array, strict: bool) -> Array:
     return np.linalg.solve(a, b) if strict else _singular_as_nan(np.linalg.solve, a, b)
 
 
-def _solve_jvp(transform: Any, xs: Any, ts: Any, strict: bool) -> Any:
+def _solve_jvp(transform: Transform, xs: Values, ts: Tangents, strict: bool) -> Pushed:
     """a x = b: a dx = db - da x (Giles 2008, 2.3.1)."""
     (a, b), (ta, tb) = xs, ts
     x = solve(a, b, strict=strict)
@@ -199,7 +201,7 @@ solve: Primitive = host(
 )  # fmt: skip
 
 
-def _inv_jvp(transform: Any, xs: Any, ts: Any, strict: bool) -> Any:
+def _inv_jvp(transform: Transform, xs: Values, ts: Values, strict: bool) -> Pushed:
     """d(a^-1) = -a^-1 da a^-1 (Giles 2008, 2.2.3)."""
     out = inv(xs[0], strict=strict)
     return [out], [neg(matrix_product(matrix_product(out, ts[0]), out))]
@@ -207,17 +209,16 @@ def _inv_jvp(transform: Any, xs: Any, ts: Any, strict: bool) -> Any:
 
 inv: Primitive = host(
     "inv", lambda x, strict: np.linalg.inv(x) if strict else _singular_as_nan(np.linalg.inv, x), _like_the_matrix, _inv_jvp,
-    _square_examples({"strict": True}),
+    _square_examples(strict=True),
 )  # fmt: skip
 
 
-def _pinv_infer(x: ArrayType, cutoff: float | None) -> tuple[ArrayType, ...]:
-    if x.ndim < 2:
-        raise MatrixShapeError(f"{x.ndim}-dimensional array given: an array of at least two dimensions was expected")
-    return (array_type((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),)
+def _pinv_infer(x: ArrayType, cutoff: float | None) -> Inferred:
+    leading, rows, columns = matrix_shape(x)
+    return (array_type((*leading, columns, rows), x.dtype),)
 
 
-def _pinv_jvp(transform: Any, xs: Any, ts: Any, cutoff: float | None) -> Any:
+def _pinv_jvp(transform: Transform, xs: Values, ts: Values, cutoff: float | None) -> Pushed:
     """Golub and Pereyra 1973, eq. 4.12; where the rank changes there is no derivative.  p and q project on what a and p leave out."""
     a, t = xs[0], ts[0]
     p = pinv(a, cutoff=cutoff)
@@ -233,19 +234,19 @@ pinv: Primitive = host(
 )  # fmt: skip
 
 
-def _lstsq_numpy(a: Any, b: Any, cutoff: float) -> Any:
+def _lstsq_numpy(a: Array, b: Array, cutoff: float) -> Array:
     if a.ndim == 2:
         return np.linalg.lstsq(a, b, rcond=cutoff)[0]
     return np.stack([_lstsq_numpy(*parts, cutoff) for parts in zip(a, b, strict=True)])
 
 
-def _lstsq_infer(a: ArrayType, b: ArrayType, cutoff: float) -> tuple[ArrayType, ...]:
+def _lstsq_infer(a: ArrayType, b: ArrayType, cutoff: float) -> Inferred:
     if a.ndim < 2 or b.shape[:-1] != a.shape[:-1]:
         raise MatrixShapeError(f"a least-squares problem with matrices of shape {a.shape} has a right-hand side of shape {b.shape}")
     return (array_type((*a.shape[:-2], a.shape[-1], b.shape[-1]), b.dtype),)
 
 
-def _lstsq_jvp(transform: Any, xs: Any, ts: Any, cutoff: float) -> Any:
+def _lstsq_jvp(transform: Transform, xs: Values, ts: Tangents, cutoff: float) -> Pushed:
     """x = p b for the pseudo-inverse p, whose derivative is that of `pinv`, applied to b from the right so that only columns are formed."""
     (a, b), (ta, tb) = xs, ts
     x, p = lstsq(a, b, cutoff=cutoff), pinv(a, cutoff=cutoff)
@@ -269,13 +270,13 @@ lstsq: Primitive = host(
 # ---- determinants.  The derivative of det is the matrix of cofactors, which is right for singular matrices too; theirs are the minors
 
 
-def _rotations(x: Any) -> tuple[Any, Any, Any, Any]:
+def _rotations(x: Array) -> tuple[Array, Array, Array, Array]:
     """u, s, vh of the singular value decomposition, and det(u) det(vh)."""
     u, s, vh = np.linalg.svd(x)
     return u, s, vh, np.linalg.det(u) * np.linalg.det(vh)
 
 
-def _cofactors_numpy(x: Any) -> Any:
+def _cofactors_numpy(x: Array) -> Array:
     """cof(u s vh) = cof(u) cof(s) cof(vh), and cof(u) = det(u) conj(u) for a unitary u (Stewart 1998): no division by s."""
     n = x.shape[-1]
     if n <= 1:
@@ -285,7 +286,7 @@ def _cofactors_numpy(x: Any) -> Any:
     return np.conj(u) * (others * np.asarray(sign)[..., None])[..., None, :] @ np.conj(vh)
 
 
-def _minors_numpy(x: Any, m: Any) -> Any:
+def _minors_numpy(x: Array, m: Array) -> Array:
     """Derivative of cofactors along m: for a diagonal matrix s, that of entry (i, i) is the sum over k of p_ik m_kk, and that of (i, j) is
     -p_ij m_ji, where p_ij is the product of all s but s_i and s_j."""
     n = x.shape[-1]
@@ -303,7 +304,7 @@ def _minors_numpy(x: Any, m: Any) -> Any:
     return np.conj(u) * np.asarray(sign)[..., None, None] @ out @ np.conj(vh)
 
 
-def _det_jvp(transform: Any, xs: Any, ts: Any) -> Any:
+def _det_jvp(transform: Transform, xs: Values, ts: Values) -> Pushed:
     return [det(xs[0])], [_sum_of_products(ts[0], cofactors(xs[0]))]
 
 
@@ -314,7 +315,7 @@ cofactors: Primitive = host(
 )  # fmt: skip
 
 
-def _minors_jvp(transform: Any, xs: Any, ts: Any) -> Any:
+def _minors_jvp(transform: Transform, xs: Values, ts: Tangents) -> Pushed:
     """Linear in m.  In x through the inverse: with b = x^-T, minors(x, m) = det(x) (<b, m> b - b m^T b)."""
     (x, m), (tx, tm) = xs, ts
     out = minors(x, m)
@@ -324,17 +325,19 @@ def _minors_jvp(transform: Any, xs: Any, ts: Any) -> Any:
         tb = neg(matrix_product(matrix_product(b, swapped(tx)), b))
         mt, shape = swapped(m), x.type.shape
 
-        def times(number: Any, matrix: Any) -> Any:
+        def times(number: Value, matrix: Value) -> Value:
             return mul(matrix, _spread_number(number, shape))
 
         bmt = matrix_product(b, mt)
         changed = [times(_sum_of_products(tb, m), b), times(_sum_of_products(m, b), tb),
                    neg(matrix_product(matrix_product(tb, mt), b)), neg(matrix_product(bmt, tb))]  # fmt: skip
-        parts += [times(_sum_of_products(tx, b), out), times(det(x), total(changed))]
+        whole = total(changed)
+        assert whole is not None
+        parts += [times(_sum_of_products(tx, b), out), times(det(x), whole)]
     return [out], [total(parts)]
 
 
-def _minors_infer(x: ArrayType, m: ArrayType) -> tuple[ArrayType, ...]:
+def _minors_infer(x: ArrayType, m: ArrayType) -> Inferred:
     square_size(x)
     if x.shape != m.shape:
         raise ShapeMismatchError(f"minors of a matrix of shape {x.shape} along one of shape {m.shape}")
@@ -350,22 +353,22 @@ minors: Primitive = host(
 )  # fmt: skip
 
 
-def _slogdet_infer(x: ArrayType) -> tuple[ArrayType, ...]:
+def _slogdet_infer(x: ArrayType) -> Inferred:
     square_size(x)
-    return array_type(x.shape[:-2], x.dtype), array_type(x.shape[:-2], _REAL_OF[x.dtype.char])
+    return array_type(x.shape[:-2], x.dtype), array_type(x.shape[:-2], REAL_OF[x.dtype.char])
 
 
-def _slogdet_jvp(transform: Any, xs: Any, ts: Any) -> Any:
+def _slogdet_jvp(transform: Transform, xs: Values, ts: Values) -> Pushed:
     """d log det(a) = tr(a^-1 da) (Giles 2008, 2.2.4): the real part is that of log|det|, the imaginary part turns the sign."""
     sign, log = slogdet(xs[0])
     change = _sum_of_products(ts[0], swapped(inv(xs[0], strict=False)))
     if change.type.dtype.kind != "c":
         return [sign, log], [None, change]
     angle = imag(change)
-    return [sign, log], [scale(make_complex(constant(0, angle), angle), sign), real(change)]
+    return [sign, log], [scale(imaginary(angle), sign), real(change)]
 
 
-def _slogdet_numpy(x: Any) -> Any:
+def _slogdet_numpy(x: Array) -> Array:
     sign, log = np.linalg.slogdet(x)
     return sign[()], log[()]
 
@@ -376,7 +379,7 @@ slogdet: Primitive = host("slogdet", _slogdet_numpy, _slogdet_infer, _slogdet_jv
 # ---- the Cholesky factor
 
 
-def _cholesky_jvp(transform: Any, xs: Any, ts: Any) -> Any:
+def _cholesky_jvp(transform: Transform, xs: Values, ts: Values) -> Pushed:
     """l^-1 dl is the lower triangle, with half the diagonal, of l^-1 da l^-H (Murray 2016, eq. 8).
 
     NumPy reads the lower triangle only; the derivative is that of the function of (a + a^H)/2, which is symmetric in the two triangles.
@@ -388,7 +391,7 @@ def _cholesky_jvp(transform: Any, xs: Any, ts: Any) -> Any:
     return [out], [matrix_product(out, mask(triangle(out.type), scale(inner, weight)))]
 
 
-def _positive(*shape: int, kind: str = "f") -> Any:
+def _positive(*shape: int, kind: str = "f") -> Array:
     x = matrices(*shape, kind=kind)
     return x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(shape[-1])
 

@@ -10,35 +10,22 @@ what the linear one cannot cheaply recompute.  Nothing is stacked that does not 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from functad._core.interpret import python_function
-from functad._core.primitive import Call, Primitive
+from functad._core.primitive import Call, Missing, Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
-from functad._primitives.elementwise import add
-from functad._primitives.inner_programs import (
-    Hoisted,
-    along_rows,
-    copies,
-    hoist,
-    instantiate,
-    is_zero,
-    memoised,
-    parts,
-    pick,
-    reads,
-    residuals,
-    restricted,
-    same_type,
-    swapped,
-    typed,
-    used,
-)
-from functad._primitives.kinds import spread, zeros_of
+from functad._primitives.arithmetic import add, mul
+from functad._primitives.elementwise import sin
+from functad._primitives.inner_programs import Hoisted, hoist, instantiate, memoised, narrowed, parts, pick, reads, residuals, restricted, used
+from functad._primitives.inner_values import along_rows, copies, is_zero, same_types, swapped, typed
+from functad._primitives.operands import Array, Example, Value, zeros_of
+from functad._primitives.rules import Batched, Flags, Inferred, Pulled, Pushed, Rule, Tangents, Transform, Types, Values
+from functad._primitives.shape import spread
 from functad.errors import ShapeMismatchError
 
 __all__ = ["hoisted_scan", "scan", "scan_linear"]
@@ -46,7 +33,7 @@ __all__ = ["hoisted_scan", "scan", "scan_linear"]
 # ---- what it computes
 
 
-def _numpy(*values: Any, body: Program, constants: int, carry: int, length: int, reverse: bool) -> tuple[Any, ...]:
+def _numpy(*values: Array, body: Program, constants: int, carry: int, length: int, reverse: bool) -> tuple[Array, ...]:
     step = python_function(body)
     ahead = constants + carry
     fixed, state, sequences = parts([*typed(values[:ahead], body.input_types[:ahead]), *values[ahead:]], constants, carry)
@@ -60,18 +47,18 @@ def _numpy(*values: Any, body: Program, constants: int, carry: int, length: int,
     return (*state, *stacked)
 
 
-def _infer(*types: ArrayType, body: Program, constants: int, carry: int, length: int, reverse: bool) -> tuple[ArrayType, ...]:
+def _infer(*types: ArrayType, body: Program, constants: int, carry: int, length: int, reverse: bool) -> Inferred:
     wanted = [along_rows(t, length) if i >= constants + carry else t for i, t in enumerate(body.input_types)]
-    if len(wanted) != len(types) or not all(map(same_type, wanted, types)):
+    if not same_types(wanted, types):
         raise ShapeMismatchError(f"scan of {length} steps takes {wanted}, got {list(types)}")
     before, after, stacked = body.input_types[constants : constants + carry], *parts(body.output_types, carry)
     for i, (a, b) in enumerate(zip(before, after, strict=True)):
-        if not same_type(a, b):
+        if not same_types([a], [b]):
             raise ShapeMismatchError(f"carry {i} of a scan starts as {a!r} and is {b!r} after a step")
     return (*[array_type(t.shape, t.dtype) for t in after], *[along_rows(t, length) for t in stacked])
 
 
-def hoisted_scan(*xs: Any, body: Program, constants: int, carry: int, length: int, reverse: bool) -> Any:
+def hoisted_scan(*xs: Value, body: Program, constants: int, carry: int, length: int, reverse: bool) -> Values:
     """Record a scan whose loop-invariant work is done once, before it."""
     found = hoist(body, [i < constants for i in range(len(body.inputs))], constants)
     if found is None:
@@ -79,33 +66,29 @@ def hoisted_scan(*xs: Any, body: Program, constants: int, carry: int, length: in
     fixed, rest = parts(xs, constants)
     fixed += inline(found.outside, fixed)
     wanted = used(found.body)[: len(fixed)]
-    narrow = memoised(found.body, ("used constants", len(fixed)), lambda: _without_inputs(found.body, wanted))
+    narrow = narrowed(found.body, (*wanted, *[True] * len(rest)))
     return scan(*pick(fixed, wanted), *rest, body=narrow, constants=sum(wanted), carry=carry, length=length, reverse=reverse)
-
-
-def _without_inputs(program: Program, leading: Sequence[bool]) -> Program:
-    n = len(leading)
-    return Program([*pick(program.inputs[:n], leading), *program.inputs[n:]], program.equations, program.outputs)
 
 
 # ---- forward mode
 
 
-def _jvp(transform: Any, xs: Sequence[Any], ts: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
-    body, constants, carry = params["body"], params["constants"], params["carry"]
+def _jvp(transform: Transform, xs: Values, ts: Tangents, *, body: Program, constants: int, carry: int, length: int, reverse: bool) -> Pushed:
     ts = [None if is_zero(t) else t for t in ts]
     active = tuple(t is not None for t in ts)
     both, active, out_active = memoised(body, ("scan jvp", active, constants, carry), lambda: _pushed(transform, body, active, constants, carry))
     ts = [zeros_of(x.type) if t is None and a else t for x, t, a in zip(xs, ts, active, strict=True)]
     groups = [[*g, *pick(dg, flags)] for g, dg, flags in zip(*[parts(items, constants, carry) for items in (xs, ts, active)], strict=True)]
-    narrow = {"constants": len(groups[0]), "carry": len(groups[1]), "length": params["length"], "reverse": params["reverse"]}
-    out = scan(*groups[0], *groups[1], *groups[2], body=both, **narrow)
+    inputs = [*groups[0], *groups[1], *groups[2]]
+    out = scan(*inputs, body=both, constants=len(groups[0]), carry=len(groups[1]), length=length, reverse=reverse)
     state, dstate, ys, dys = parts(out, carry, len(groups[1]) - carry, len(out_active) - carry)
     tangents = iter([*dstate, *dys])
     return [*state, *ys], [next(tangents) if a else None for a in out_active]
 
 
-def _pushed(transform: Any, body: Program, given: tuple[bool, ...], constants: int, carry: int) -> tuple[Program, tuple[bool, ...], tuple[bool, ...]]:
+def _pushed(
+    transform: Transform, body: Program, given: tuple[bool, ...], constants: int, carry: int
+) -> tuple[Program, tuple[bool, ...], tuple[bool, ...]]:
     """(body with each group followed by its tangents, active inputs, active outputs)."""
     active, inside = list(given), slice(constants, constants + carry)
     while True:
@@ -117,7 +100,7 @@ def _pushed(transform: Any, body: Program, given: tuple[bool, ...], constants: i
     flags, types = parts(active, constants, carry), parts(body.input_types, constants, carry)
     counts = [n for group in flags[:2] for n in (len(group), sum(group))] + [len(flags[2])]
 
-    def both(*args: Any) -> list[Any]:
+    def both(*args: Value) -> list[Value]:
         c, dc, s, ds, x, dx = parts(args, *counts)
         outs = inline(pushed, [*c, *s, *x, *dc, *ds, *dx])
         state, ys, dstate, dys = parts(outs, carry, len(body.outputs) - carry, counts[3])
@@ -149,7 +132,7 @@ class _Halves(NamedTuple):
     stacked: tuple[ArrayType, ...]  # of one slice
 
 
-def _split(transform: Any, equation: Equation, linear: Sequence[bool]) -> tuple[list[Equation], list[Equation]]:
+def _split(transform: Transform, equation: Equation, linear: Flags) -> tuple[list[Equation], list[Equation]]:
     p = equation.params
     body, constants, carry, flags = p["body"], p["constants"], p["carry"], tuple(linear)
     halves = memoised(body, ("scan split", flags, constants, carry), lambda: _halves(transform, body, flags, constants, carry))
@@ -169,7 +152,7 @@ def _split(transform: Any, equation: Equation, linear: Sequence[bool]) -> tuple[
     return known, part(scan_linear, halves.linear, pick(equation.outputs, halves.out_linear))
 
 
-def _halves(transform: Any, body: Program, given: tuple[bool, ...], constants: int, carry: int) -> _Halves:
+def _halves(transform: Transform, body: Program, given: tuple[bool, ...], constants: int, carry: int) -> _Halves:
     found = hoist(body, [i < constants and not m for i, m in enumerate(given)], constants)
     linear = list(given)
     if found is not None:
@@ -219,9 +202,10 @@ class _Pulled(NamedTuple):
     linear: tuple[bool, ...]
 
 
-def _transpose(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], **params: Any) -> list[Any]:
+def _transpose(
+    transform: Transform, cts: Values, xs: Tangents, types: Types, *, body: Program, constants: int, carry: int, length: int, reverse: bool
+) -> Pulled:
     """The carry's cotangents run backwards; those of linear constants are summed in carries of their own."""
-    body, constants, carry = params["body"], params["constants"], params["carry"]
     # a carry that starts as a literal zero is linear too
     linear = tuple(x is None or constants <= i < constants + carry for i, x in enumerate(xs))
     alive = tuple(not is_zero(ct) for ct in cts)
@@ -231,18 +215,13 @@ def _transpose(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Seq
     sums = [zeros_of(kind) for kind, on in zip(pick(types[:constants], flags[0]), pulled.in_alive, strict=False) if on]
     fixed, rows = pick(groups[0], flags[0], False), pick(groups[2], flags[2], False)
     state, out = parts(pick(cts, pulled.out_alive), sum(pulled.out_alive[:carry]))
-    narrow = {
-        "constants": len(fixed),
-        "carry": len(sums) + len(state),
-        "length": params["length"],
-        "reverse": not params["reverse"],
-    }
-    found = iter(scan(*fixed, *sums, *state, *rows, *out, body=pulled.body, **narrow))
+    counts = {"constants": len(fixed), "carry": len(sums) + len(state)}
+    found = iter(scan(*fixed, *sums, *state, *rows, *out, body=pulled.body, **counts, length=length, reverse=not reverse))
     pulled_cts = iter([next(found) if on else None for on in pulled.in_alive])
     return [next(pulled_cts) if m else None for m in linear]
 
 
-def _pulled(transform: Any, body: Program, linear: tuple[bool, ...], alive: tuple[bool, ...], constants: int, carry: int) -> _Pulled:
+def _pulled(transform: Transform, body: Program, linear: tuple[bool, ...], alive: tuple[bool, ...], constants: int, carry: int) -> _Pulled:
     flags, types = parts(linear, constants, carry), parts(body.input_types, constants, carry)
     ahead = sum(flags[0])  # linear constants come before the carry among the linear inputs
     while True:
@@ -258,7 +237,7 @@ def _pulled(transform: Any, body: Program, linear: tuple[bool, ...], alive: tupl
     fixed, rows = pick(types[0], flags[0], False), pick(types[2], flags[2], False)
     states, stacked = (pick(kinds, on) for kinds, on in zip(parts(body.output_types, carry), parts(alive, carry), strict=True))
 
-    def step(*args: Any) -> list[Any]:
+    def step(*args: Value) -> list[Value]:
         known, sums, state, saved, out = parts(args, len(fixed), len(summed), len(states), len(rows))
         more = pick(inline(back, [*known, *saved, *state, *out]), in_alive)
         return [*[add(a, b) for a, b in zip(sums, more, strict=False)], *more[len(sums) :]]
@@ -266,48 +245,11 @@ def _pulled(transform: Any, body: Program, linear: tuple[bool, ...], alive: tupl
     return _Pulled(without_dead(stage(step, [*fixed, *summed, *states, *rows, *stacked])), alive, tuple(in_alive), linear)
 
 
-def _by_dependence(program: Program, linear: Sequence[bool]) -> tuple[list[Equation], list[Equation], set[Var]]:
-    """Known equations, linear equations, linear variables; inner programs stay whole, their transpose rules see to them."""
-    variables = set(pick(program.inputs, linear))
-    known: list[Equation] = []
-    rest: list[Equation] = []
-    for e in program.equations:
-        depends = any(a in variables for a in e.inputs)
-        (rest if depends else known).append(e)
-        variables.update(e.outputs if depends else ())
-    return known, rest, variables
-
-
-def _transpose_unsplit(transform: Any, cts: Sequence[Any], xs: Sequence[Any], types: Sequence[ArrayType], **params: Any) -> list[Any]:
-    """A scan that meets transposition without having been linearised: its known part is run first."""
-    body, constants, carry = params["body"], params["constants"], params["carry"]
-    flags = tuple(x is None for x in xs)
-    key = ("scan dependence", flags, constants, carry)
-    halves = memoised(body, key, lambda: _halves(_by_dependence, body, flags, constants, carry))
-    fixed, rest = parts(xs, constants)
-    extra = [] if halves.hoisted is None else inline(halves.hoisted.outside, pick(fixed, flags[:constants], False))
-    available = [*fixed, *extra, *rest]
-
-    def narrow(half: _Half) -> dict[str, Any]:
-        return {**params, "body": half.body, "constants": half.constants, "carry": half.carry}
-
-    known = scan(*[available[i] for i in halves.known.sources], **narrow(halves.known)) if halves.known.body.outputs else ()
-    kinds = [*types[:constants], *[x.type for x in extra], *types[constants:]]
-    kinds += [along_rows(kind, params["length"]) for kind in halves.stacked]
-    available += known[len(known) - len(halves.stacked) :]
-    sources = halves.linear.sources
-    given = [available[i] for i in sources], [kinds[i] for i in sources]
-    pulled = dict(zip(sources, _transpose(transform, pick(cts, halves.out_linear), *given, **narrow(halves.linear)), strict=True))
-    own = [*range(constants), *range(constants + len(extra), len(extra) + len(xs))]
-    return [pulled.get(i) if m else None for i, m in zip(own, flags, strict=True)]
-
-
 # ---- batching
 
 
-def _batching(op_of: Any) -> Any:
-    def batch(transform: Any, xs: Sequence[Any], mapped: Sequence[bool], size: int, **params: Any) -> tuple[list[Any], list[bool]]:
-        body, constants, carry = params["body"], params["constants"], params["carry"]
+def _batching(op_of: Rule) -> Rule:
+    def batch(transform: Transform, xs: Values, mapped: Flags, size: int, *, body: Program, constants: int, carry: int, **loop: object) -> Batched:
         flags, inside = list(mapped), slice(constants, constants + carry)
         while True:
             want = (*flags[inside], *[False] * (len(body.outputs) - carry))
@@ -316,12 +258,12 @@ def _batching(op_of: Any) -> Any:
                 break
             flags[inside] = out_mapped[:carry]
 
-        def arranged(i: int, x: Any) -> Any:
+        def arranged(i: int, x: Value) -> Value:
             """Mapped from the start if mapped inside; a sequence keeps its own axis first."""
             x = spread(x, size) if flags[i] and not mapped[i] else x
             return swapped(x) if flags[i] and i >= constants + carry else x
 
-        out = op_of()(*[arranged(i, x) for i, x in enumerate(xs)], **{**params, "body": program})
+        out = op_of()(*[arranged(i, x) for i, x in enumerate(xs)], body=program, constants=constants, carry=carry, **loop)
         return [swapped(y) if m and i >= carry else y for i, (y, m) in enumerate(zip(out, out_mapped, strict=True))], list(out_mapped)
 
     return batch
@@ -330,7 +272,7 @@ def _batching(op_of: Any) -> Any:
 # ---- dead outputs
 
 
-def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
+def _prune(equation: Equation, live: Flags) -> Equation:
     """The equation without outputs that nobody reads, and without the carries, constants and sequences that only those needed."""
     p = equation.params
     body, constants, carry = p["body"], p["constants"], p["carry"]
@@ -346,20 +288,17 @@ def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
     outputs = [*kept, *stacked]
     if all(wanted) and all(outputs) and narrow is body:
         return equation
-    program = memoised(narrow, ("inputs", tuple(wanted)), lambda: Program(pick(narrow.inputs, wanted), narrow.equations, narrow.outputs))
-    params = {**p, "body": program, "constants": sum(wanted[:constants]), "carry": sum(kept)}
+    params = {**p, "body": narrowed(narrow, wanted), "constants": sum(wanted[:constants]), "carry": sum(kept)}
     return Equation(equation.op, pick(equation.inputs, wanted), params, pick(equation.outputs, outputs))
 
 
 # ---- examples for the tests
 
 
-def _examples() -> list[tuple[list[Any], dict[str, Any]]]:
-    from functad._primitives.elementwise import mul, sin
-
+def _examples() -> list[Example]:
     scalar = array_type((), np.float64)
 
-    def step(c: Any, s: Any, n: Any, x: Any) -> list[Any]:
+    def step(c: Value, s: Value, n: Value, x: Value) -> list[Value]:
         y = sin(mul(s, c))
         return [add(y, x), add(n, Literal(1, n.type)), mul(y, x)]
 
@@ -367,16 +306,10 @@ def _examples() -> list[tuple[list[Any], dict[str, Any]]]:
     params = {"body": body, "constants": 1, "carry": 2, "length": 4}
     values = [np.array(0.7), np.array(0.4), np.array(0), np.array([1.0, 1.5, -0.5, 2.0])]
     empty = [*values[:3], np.zeros(0)]
-    return [
-        (values, {**params, "reverse": False}),
-        (values, {**params, "reverse": True}),
-        (empty, {**params, "length": 0, "reverse": False}),
-    ]
+    return [(values, {**params, "reverse": r}) for r in (False, True)] + [(empty, {**params, "length": 0, "reverse": False})]
 
 
-def _linear_examples() -> list[tuple[list[Any], dict[str, Any]]]:
-    from functad._primitives.elementwise import mul
-
+def _linear_examples() -> list[Example]:
     scalar = array_type((), np.float64)
     body = stage(lambda c, s, x: [add(mul(s, c), x), s], [scalar, scalar, scalar])
     params = {"body": body, "constants": 1, "carry": 1, "length": 3, "reverse": False}
@@ -388,10 +321,11 @@ scan: Primitive = Primitive(
     numpy=_numpy,
     infer=_infer,
     jvp=_jvp,
-    transpose=_transpose_unsplit,
+    transpose=Missing("it is split first: what is transposed is its linear half, `scan_linear`"),
     batch=_batching(lambda: scan),
     kernel=Call("scan"),
     split=_split,
+    prune=_prune,
     multiple=True,
     kind="inner",
     examples=_examples,
@@ -405,9 +339,9 @@ scan_linear: Primitive = Primitive(
     transpose=_transpose,
     batch=_batching(lambda: scan_linear),
     kernel=Call("scan"),
+    prune=_prune,
     multiple=True,
     kind="inner",
     examples=_linear_examples,
     note="the linear half of a scan: carry and outputs are linear in the carry",
 )
-scan.prune = scan_linear.prune = _prune

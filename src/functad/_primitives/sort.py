@@ -3,31 +3,32 @@
 The derivative of sorting follows the permutation that NumPy chose; the permutation itself is locally constant.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from functad._core.primitive import Host, Missing, Primitive
+from functad._core.primitive import Host, Primitive
 from functad._core.types import ArrayType, array_type
-from functad._primitives.index import along_axis
-from functad._primitives.kinds import spread
+from functad._primitives.index import INT, along_axis
+from functad._primitives.operands import Array, Example
+from functad._primitives.rules import NOT_LINEAR, Batched, Flags, Inferred, Pushed, Transform, Values
+from functad._primitives.shape import aligned
 from functad.errors import ShapeMismatchError
 
 __all__ = ["argsort", "searchsorted", "sort"]
 
+Side = Literal["left", "right"]
 _HOST = Host("a library routine in NumPy")
 X = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, 1.0]])
 
 
-def _examples() -> Any:
+def _examples() -> Sequence[Example]:
     return [([X], {"axis": 0}), ([X], {"axis": 1}), ([X[0]], {"axis": 0}), ([np.array([1, 0, 1])], {"axis": 0})]
 
 
-def _sort_jvp(transform: Any, xs: Any, ts: Any, axis: int) -> Any:
-    x, t = xs[0], ts[0]
-    if t is None:
-        return [sort(x, axis=axis)], [None]
-    return [sort(x, axis=axis)], [along_axis(t, argsort(x, axis=axis), axis)]
+def _sort_jvp(transform: Transform, xs: Values, ts: Values, axis: int) -> Pushed:
+    return [sort(xs[0], axis=axis)], [along_axis(ts[0], argsort(xs[0], axis=axis), axis)]
 
 
 sort: Primitive = Primitive(
@@ -35,7 +36,7 @@ sort: Primitive = Primitive(
     numpy=lambda x, axis: np.sort(x, axis),
     infer=lambda x, axis: (array_type(x.shape, x.dtype),),
     jvp=_sort_jvp,
-    transpose=Missing("not linear"),
+    transpose=NOT_LINEAR,
     batch=lambda transform, xs, mapped, size, axis: ([sort(xs[0], axis=axis + 1)], [True]),
     kernel=_HOST,
     kind="order",
@@ -44,9 +45,9 @@ sort: Primitive = Primitive(
 argsort: Primitive = Primitive(
     name="argsort",
     numpy=lambda x, axis: np.argsort(x, axis, stable=True),
-    infer=lambda x, axis: (array_type(x.shape, np.int64),),
+    infer=lambda x, axis: (array_type(x.shape, INT),),
     jvp=lambda transform, xs, ts, axis: ([argsort(xs[0], axis=axis)], [None]),
-    transpose=Missing("not linear"),
+    transpose=NOT_LINEAR,
     batch=lambda transform, xs, mapped, size, axis: ([argsort(xs[0], axis=axis + 1)], [True]),
     kernel=_HOST,
     kind="order",
@@ -55,7 +56,7 @@ argsort: Primitive = Primitive(
 )
 
 
-def _searchsorted_numpy(x: Any, values: Any, side: Any, batch: int) -> Any:
+def _searchsorted_numpy(x: Array, values: Array, side: Side, batch: int) -> Array:
     if not batch:
         return np.asarray(np.searchsorted(x, values, side), np.int64)[()]
     out = np.empty(np.shape(values), np.int64)
@@ -64,16 +65,16 @@ def _searchsorted_numpy(x: Any, values: Any, side: Any, batch: int) -> Any:
     return out
 
 
-def _searchsorted_infer(x: ArrayType, values: ArrayType, side: str, batch: int) -> tuple[ArrayType, ...]:
+def _searchsorted_infer(x: ArrayType, values: ArrayType, side: Side, batch: int) -> Inferred:
     if x.ndim != batch + 1 or x.shape[:batch] != values.shape[:batch]:
         raise ShapeMismatchError(f"searchsorted needs a sorted array of one dimension, not shape {x.shape[batch:]}")
-    return (array_type(values.shape, np.int64),)
+    return (array_type(values.shape, INT),)
 
 
-def _searchsorted_batch(transform: Any, xs: Any, mapped: Any, size: int, side: str, batch: int) -> Any:
+def _searchsorted_batch(transform: Transform, xs: Values, mapped: Flags, size: int, side: Side, batch: int) -> Batched:
     if not mapped[0] and batch == 0:
         return [searchsorted(*xs, side=side, batch=0)], [True]
-    return [searchsorted(*[x if m else spread(x, size) for x, m in zip(xs, mapped, strict=True)], side=side, batch=batch + 1)], [True]
+    return [searchsorted(*aligned(xs, mapped, size), side=side, batch=batch + 1)], [True]
 
 
 searchsorted: Primitive = Primitive(
@@ -81,7 +82,7 @@ searchsorted: Primitive = Primitive(
     numpy=_searchsorted_numpy,
     infer=_searchsorted_infer,
     jvp=lambda transform, xs, ts, side, batch: ([searchsorted(*xs, side=side, batch=batch)], [None]),
-    transpose=Missing("not linear"),
+    transpose=NOT_LINEAR,
     batch=_searchsorted_batch,
     kernel=_HOST,
     kind="order",

@@ -9,9 +9,6 @@ and a lane that is done keeps its value, whatever the body makes of it.  There i
 steps, and so the memory for residuals, is not known before.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from functad._core.interpret import python_function
@@ -19,20 +16,14 @@ from functad._core.primitive import Call, Missing, Primitive
 from functad._core.program import Equation, Literal, Program, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
-from functad._primitives.inner_programs import (
-    copies,
-    is_zero,
-    lanes,
-    memoised,
-    parts,
-    pick,
-    restricted,
-    same_type,
-    typed,
-    used,
-)
-from functad._primitives.kinds import spread, zeros_of
-from functad._primitives.logic import logical_and, select
+from functad._primitives.arithmetic import add, mul, select
+from functad._primitives.inner_programs import memoised, narrowed, parts, pick, restricted, used
+from functad._primitives.inner_values import copies, is_zero, lanes, same_types, typed
+from functad._primitives.logic import less, logical_and
+from functad._primitives.operands import Array, Example, Value, zeros_of
+from functad._primitives.reduce import reduce_any
+from functad._primitives.rules import Batched, Flags, Inferred, Pushed, Tangents, Transform, Types, Values
+from functad._primitives.shape import spread
 from functad.errors import ShapeMismatchError
 
 __all__ = ["while_loop"]
@@ -42,7 +33,7 @@ _NO_REVERSE = Missing("reverse mode through while_loop needs a tape; use scan wi
 # ---- what it computes
 
 
-def _numpy(*values: Any, condition: Program, body: Program, condition_constants: int, body_constants: int) -> tuple[Any, ...]:
+def _numpy(*values: Array, condition: Program, body: Program, condition_constants: int, body_constants: int) -> tuple[Array, ...]:
     goes_on, step = python_function(condition), python_function(body)
     kinds = [*condition.input_types[:condition_constants], *body.input_types]
     asked, fixed, state = parts(typed(values, kinds), condition_constants, body_constants)
@@ -52,15 +43,15 @@ def _numpy(*values: Any, condition: Program, body: Program, condition_constants:
     return tuple(state)
 
 
-def _infer(*types: ArrayType, condition: Program, body: Program, condition_constants: int, body_constants: int) -> tuple[ArrayType, ...]:
+def _infer(*types: ArrayType, condition: Program, body: Program, condition_constants: int, body_constants: int) -> Inferred:
     asked, fixed, carry = parts(types, condition_constants, body_constants)
     for name, program, given in (("condition", condition, [*asked, *carry]), ("body", body, [*fixed, *carry])):
-        if len(program.inputs) != len(given) or not all(map(same_type, program.input_types, given)):
+        if not same_types(program.input_types, given):
             raise ShapeMismatchError(f"the {name} of while_loop takes {list(program.input_types)}, got {given}")
     if [t.shape for t in condition.output_types] != [()] or condition.output_types[0].dtype != np.bool_:
         raise ShapeMismatchError(f"the condition of while_loop must give one boolean, got {list(condition.output_types)}")
     for i, (a, b) in enumerate(zip(carry, body.output_types, strict=True)):
-        if not same_type(a, b):
+        if not same_types([a], [b]):
             raise ShapeMismatchError(f"carry {i} of a while_loop starts as {a!r} and is {b!r} after a step")
     return tuple(array_type(t.shape, t.dtype) for t in carry)
 
@@ -69,15 +60,8 @@ def _infer(*types: ArrayType, condition: Program, body: Program, condition_const
 
 
 def _jvp(
-    transform: Any,
-    xs: Sequence[Any],
-    ts: Sequence[Any],
-    *,
-    condition: Program,
-    body: Program,
-    condition_constants: int,
-    body_constants: int,
-) -> tuple[list[Any], list[Any]]:
+    transform: Transform, xs: Values, ts: Tangents, *, condition: Program, body: Program, condition_constants: int, body_constants: int
+) -> Pushed:
     ts = [None if is_zero(t) else t for t in ts]
     asked, fixed, state = parts(xs, condition_constants, body_constants)
     _, dfixed, dstate = parts(ts, condition_constants, body_constants)
@@ -97,13 +81,13 @@ def _jvp(
     return ys, [next(tangents) if a else None for a in on]
 
 
-def _ignoring(condition: Program, kinds: Sequence[ArrayType]) -> Program:
+def _ignoring(condition: Program, kinds: Types) -> Program:
     """The condition with the carry's tangents as further inputs, which it does not read."""
     n = len(condition.inputs)
     return stage(lambda *args: inline(condition, args[:n]), [*condition.input_types, *kinds])
 
 
-def _pushed(transform: Any, body: Program, given: tuple[bool, ...], constants: int) -> tuple[Program, tuple[bool, ...]]:
+def _pushed(transform: Transform, body: Program, given: tuple[bool, ...], constants: int) -> tuple[Program, tuple[bool, ...]]:
     """(body of constants, their tangents, carry, its tangents; active inputs)."""
     active = list(given)
     while True:
@@ -114,7 +98,7 @@ def _pushed(transform: Any, body: Program, given: tuple[bool, ...], constants: i
     types, flags = parts(body.input_types, constants), parts(active, constants)
     counts = (constants, sum(flags[0]), len(flags[1]))
 
-    def both(*args: Any) -> list[Any]:
+    def both(*args: Value) -> list[Value]:
         c, dc, s, ds = parts(args, *counts)
         return inline(pushed, [*c, *s, *dc, *ds])
 
@@ -126,16 +110,8 @@ def _pushed(transform: Any, body: Program, given: tuple[bool, ...], constants: i
 
 
 def _batch(
-    transform: Any,
-    xs: Sequence[Any],
-    mapped: Sequence[bool],
-    size: int,
-    *,
-    condition: Program,
-    body: Program,
-    condition_constants: int,
-    body_constants: int,
-) -> tuple[list[Any], list[bool]]:
+    transform: Transform, xs: Values, mapped: Flags, size: int, *, condition: Program, body: Program, condition_constants: int, body_constants: int
+) -> Batched:
     asked_on, fixed_on, state_on = parts(mapped, condition_constants, body_constants)
     flags = list(state_on)
     while True:
@@ -154,27 +130,17 @@ def _batch(
         return list(while_loop(*asked, *fixed, *state, condition=asking, body=step, **counts)), flags
     (first,) = inline(asking, [*asked, *state])
     running, until = memoised(step, ("lanes", asking, body_constants), lambda: _until_all_done(asking, step, len(asked), body_constants))
-    out = while_loop(
-        *asked,
-        *fixed,
-        first,
-        *state,
-        condition=until,
-        body=running,
-        condition_constants=0,
-        body_constants=len(asked) + len(fixed),
-    )
+    own = len(asked) + len(fixed)
+    out = while_loop(*asked, *fixed, first, *state, condition=until, body=running, condition_constants=0, body_constants=own)
     return list(out[1:]), flags
 
 
 def _until_all_done(asking: Program, step: Program, asked: int, fixed: int) -> tuple[Program, Program]:
     """(body, condition) of a loop whose first carry says which lanes go on."""
-    from functad._primitives.reduce import reduce_any
-
     kinds = step.input_types[fixed:]
     going = array_type(asking.output_types[0].shape, np.bool_)
 
-    def body(*args: Any) -> list[Any]:
+    def body(*args: Value) -> list[Value]:
         c, f, (on,), state = parts(args, asked, fixed, 1)
         moved = inline(step, [*f, *state])
         state = [select(lanes(on, x.type.shape), y, x) for x, y in zip(state, moved, strict=True)]
@@ -187,7 +153,7 @@ def _until_all_done(asking: Program, step: Program, asked: int, fixed: int) -> t
 # ---- dead outputs
 
 
-def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
+def _prune(equation: Equation, live: Flags) -> Equation:
     p = equation.params
     condition, body, asked, fixed = p["condition"], p["body"], p["condition_constants"], p["body_constants"]
     asks = used(condition)
@@ -202,11 +168,9 @@ def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
     wanted = [*asks[:asked], *reads[:fixed], *kept]
     if all(wanted):
         return equation
-    inner = (*reads[:fixed], *kept)
-    outer = (*asks[:asked], *kept)
     params = {
-        "condition": memoised(condition, ("inputs", outer), lambda: Program(pick(condition.inputs, outer), condition.equations, condition.outputs)),
-        "body": memoised(narrow, ("inputs", inner), lambda: Program(pick(narrow.inputs, inner), narrow.equations, narrow.outputs)),
+        "condition": narrowed(condition, (*asks[:asked], *kept)),
+        "body": narrowed(narrow, (*reads[:fixed], *kept)),
         "condition_constants": sum(asks[:asked]),
         "body_constants": sum(reads[:fixed]),
     }
@@ -216,10 +180,7 @@ def _prune(equation: Equation, live: Sequence[bool]) -> Equation:
 # ---- examples for the tests
 
 
-def _examples() -> list[tuple[list[Any], dict[str, Any]]]:
-    from functad._primitives.elementwise import add, mul
-    from functad._primitives.logic import less
-
+def _examples() -> list[Example]:
     scalar, whole = array_type((), np.float64), array_type((), np.int64)
     condition = stage(lambda limit, x, n: [less(x, limit)], [scalar, scalar, whole])
     body = stage(lambda c, x, n: [mul(x, c), add(n, Literal(1, whole))], [scalar, scalar, whole])
@@ -236,9 +197,9 @@ while_loop = Primitive(
     batch=_batch,
     kernel=Call("while_loop"),
     split=_NO_REVERSE,
+    prune=_prune,
     multiple=True,
     kind="inner",
     examples=_examples,
     note="inputs are constants of the condition, constants of the body, carry",
 )
-while_loop.prune = _prune

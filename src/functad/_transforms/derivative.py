@@ -9,8 +9,8 @@ from typing import Any
 from functad._core.program import Literal, Program, without_dead
 from functad._core.recorder import inline, stage
 from functad._core.types import ArrayType, array_type
-from functad._primitives.kinds import zeros_of
 from functad._primitives.logic import convert, equal
+from functad._primitives.operands import zeros_of
 from functad._primitives.shape import reshape
 from functad._transforms.linearize import Linearized, linearize
 from functad._transforms.transpose import transpose

@@ -12,7 +12,7 @@ from functad._core.primitive import Primitive
 from functad._core.program import Atom, Equation, Literal, Program, Var
 from functad._primitives import forms
 from functad._primitives.elementwise import root
-from functad._primitives.kinds import constant
+from functad._primitives.operands import constant
 
 __all__ = ["FORMS", "recognised"]
 

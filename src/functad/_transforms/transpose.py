@@ -6,9 +6,9 @@ from typing import Any
 from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
 from functad._core.recorder import again, stage
-from functad._primitives.alive import vanishing
 from functad._primitives.elementwise import add
-from functad._primitives.kinds import zeros_of
+from functad._primitives.inner_values import vanishing
+from functad._primitives.operands import zeros_of
 
 __all__ = ["pulled_back", "transpose"]
 

@@ -7,7 +7,7 @@ from functad._core.primitive import rule_of
 from functad._core.program import Literal, Program, Var
 from functad._core.recorder import again, stage
 from functad._core.types import array_type
-from functad._primitives.kinds import spread
+from functad._primitives.shape import spread
 
 __all__ = ["vmap"]
 
