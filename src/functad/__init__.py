@@ -18,32 +18,10 @@ from functad._core.tracer import Tracer
 __version__ = "0.1.0"
 
 __all__ = [
-    "Program",
-    "Tracer",
-    "__version__",
-    "cond",
-    "errors",
-    "evaluator",
-    "grad",
-    "hessian",
-    "hvp",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jit",
-    "jvp",
-    "linear_transpose",
-    "linearize",
-    "make_program",
-    "scan",
-    "show_source",
-    "stop_gradient",
-    "tree",
-    "value_and_grad",
-    "vjp",
-    "vmap",
+    "Program", "Tracer", "__version__", "cond", "errors", "evaluator", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
+    "linear_transpose", "linearize", "make_program", "scan", "show_source", "stop_gradient", "tree", "value_and_grad", "vjp", "vmap",
     "while_loop",
-]
+]  # fmt: skip
 
 _ON_DEMAND = frozenset({"flatten_util", "numpy", "testing"})  # modules that are imported when they are first asked for
 

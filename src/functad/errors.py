@@ -8,21 +8,10 @@ import os
 import sys
 
 __all__ = [
-    "ConversionError",
-    "EscapedTracerError",
-    "FunctadError",
-    "IntegerInputError",
-    "KernelError",
-    "MissingRuleError",
-    "MutationError",
-    "NoValueError",
-    "NonScalarOutputError",
-    "ShapeMismatchError",
-    "TreeMismatchError",
-    "UnsupportedArgumentError",
-    "UnsupportedFunctionError",
+    "ConversionError", "EscapedTracerError", "FunctadError", "IntegerInputError", "KernelError", "MissingRuleError", "MutationError",
+    "NoValueError", "NonScalarOutputError", "ShapeMismatchError", "TreeMismatchError", "UnsupportedArgumentError", "UnsupportedFunctionError",
     "VerificationError",
-]
+]  # fmt: skip
 
 HOME = os.path.dirname(os.path.abspath(__file__)) + os.sep
 

@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from functad import tree as trees
 from functad._core.tracer import Tracer
+from functad._numpy.arguments import DType
 from functad.errors import ShapeMismatchError
+from functad.tree import Leaf, Tree
 
 __all__ = ["ravel_pytree"]
 
 
-def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
+def ravel_pytree(pytree: Tree) -> tuple[Leaf, Callable[[Leaf], Tree]]:
     """All leaves in one 1-D array, and the function that takes such an array apart again.
 
     Parameters
@@ -44,7 +45,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     np.float64(6.0)
     """
     leaves, structure = trees.flatten(pytree)
-    arrays: list[Any] = [x if isinstance(x, Tracer) else np.asarray(x) for x in leaves]
+    arrays: list[Leaf] = [x if isinstance(x, Tracer) else np.asarray(x) for x in leaves]
     scalar = [not isinstance(x, (Tracer, np.ndarray)) for x in leaves]
     kinds = [(x.shape, x.dtype) for x in arrays]
     sizes = [math.prod(shape) for shape, _ in kinds]
@@ -52,8 +53,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     ends = [0, *np.cumsum(sizes, dtype=int).tolist()]
     names = trees.leaf_names(pytree)
 
-    def unravel(vector: Any) -> Any:
-        given: Any = vector if isinstance(vector, Tracer) else np.asarray(vector)
+    def unravel(vector: Leaf) -> Tree:
+        given: Leaf = vector if isinstance(vector, Tracer) else np.asarray(vector)
         if given.shape != (ends[-1],):
             parts = ", ".join(f"{name or 'the leaf'}: {shape}" for name, (shape, _) in zip(names, kinds, strict=True))
             raise ShapeMismatchError(f"unravel needs an array of shape ({ends[-1]},) and got {given.shape}; the leaves are {parts or 'none'}")
@@ -67,6 +68,6 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     return flat, unravel
 
 
-def _target(given: np.dtype[Any], wanted: np.dtype[Any]) -> np.dtype[Any]:
+def _target(given: DType, wanted: DType) -> DType:
     """The leaf's own dtype, except that complex numbers stay complex: their imaginary part must not vanish in silence."""
     return np.result_type(given, wanted) if given.kind == "c" and wanted.kind != "c" else wanted

@@ -4,8 +4,8 @@ The oracle is the function: central differences in random directions, extrapolat
 modes.  Only public transforms are used, so what is checked is what a user gets.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,17 +13,18 @@ from functad import tree
 from functad._api.derivatives import float_leaf
 from functad._api.products import jvp, vjp
 from functad.errors import UnsupportedArgumentError
+from functad.tree import Function, Leaf, Tree
 
 __all__ = ["check_grads"]
 
 SEED = 20_231  # directions are the same at each call, so that a failure can be repeated
-# Unit roundoff of the argument's precision -> (step, tolerance).  The step balances the rounding of f, about u / step, against step**6.
-_SETTINGS: dict["type[np.floating[Any]]", tuple[float, float]] = {np.float64: (2e-3, 1e-7), np.float32: (5e-2, 2e-3)}
+# Character of the lowest precision -> (step, tolerance).  The step balances the rounding of f, about u / step, against step**6.
+_SETTINGS = {"d": (2e-3, 1e-7), "f": (5e-2, 2e-3)}
 
 
 def check_grads(
-    f: Callable[..., Any],
-    args: Sequence[Any],
+    f: Function,
+    args: Sequence[Tree],
     order: int = 1,
     modes: str | Sequence[str] = ("fwd", "rev"),
     atol: float | None = None,
@@ -86,71 +87,104 @@ def check_grads(
     if not isinstance(order, int) or order < 1:
         raise UnsupportedArgumentError(f"order is a whole number from 1 on, got {order!r}")
     args = tuple(tree.map(_array, a) for a in args)
-    step, tolerance = _SETTINGS[_lowest(args)]
-    rounding = 1e3 * float(np.finfo(_lowest(args)).eps) if atol is None and rtol is None else None
-    atol, rtol = (tolerance if given is None else given for given in (atol, rtol))
-    settings = atol, rtol, step if eps is None else eps, rounding
-    _check(f, args, 1, order, modes, settings, np.random.default_rng(SEED), getattr(f, "__name__", repr(f)))
+    precision = _lowest(args)
+    step, tolerance = _SETTINGS[precision]
+    check = _Check(
+        tolerance if atol is None else atol,
+        tolerance if rtol is None else rtol,
+        step if eps is None else eps,
+        1e3 * float(np.finfo(precision).eps) if atol is None and rtol is None else None,
+        modes,
+        order,
+        np.random.default_rng(SEED),
+    )
+    check.level(1, f, args, getattr(f, "__name__", repr(f)))
 
 
-def _array(x: Any) -> Any:
+def _array(x: Leaf) -> Leaf:
     """A leaf as an inexact array or NumPy scalar."""
     return np.asarray(float_leaf(x, "check_grads", lambda: "an argument"))[()]
 
 
-def _lowest(trees: Any) -> "type[np.floating[Any]]":
-    kinds = [np.dtype(x.dtype.char.lower()) for x in tree.flatten(trees)[0]]
-    return np.float32 if any(k == np.float32 for k in kinds) else np.float64
+def _lowest(trees: Tree) -> str:
+    """The character of the lowest precision among the leaves."""
+    return "f" if any(x.dtype.char in "fF" for x in tree.flatten(trees)[0]) else "d"
 
 
-def _check(f: Any, args: Any, level: int, order: int, modes: Sequence[str], settings: Any, random: np.random.Generator, name: str) -> None:
-    atol, rtol, step, rounding = settings
-    tangents = tree.map(lambda x: _direction(x, random), args)
-    numeric = _differences(f, args, tangents, step)
-    out = tree.map(np.asarray, f(*args))
-    cotangents = tree.map(lambda y: _direction(y, random), out)
-    where = f"order {level}, "
-    pushed = None
-    if "fwd" in modes:
-        pushed = jvp(f, args, tangents)[1]
-        _compare_trees(pushed, numeric, atol, rtol, f"{where}fwd: jvp of {name} differs from differences of its values")
-        if level < order:
-            _check(lambda *xs: jvp(f, xs, tangents)[1], args, level + 1, order, modes, settings, random, f"jvp({name})")
-    if "rev" in modes:
-        pulled = vjp(f, *args)[1](cotangents)
-        given = _pairing(pulled, tangents)
-        text = "rev: vjp of {} differs from {}: <J^T ct, t> is {!r}, <ct, J t> is {!r}"
-        expected = _pairing(cotangents, numeric)
-        size = _size(cotangents, numeric)
-        if not abs(given - expected) <= atol + rtol * size:
-            raise AssertionError(where + text.format(name, "differences of its values", given, expected))
+class _Check(NamedTuple):
+    """What `check_grads` was asked for, and one level of it."""
+
+    atol: float
+    rtol: float
+    step: float
+    rounding: float | None  # how far the two modes may differ; None where the user gave a tolerance
+    modes: Sequence[str]
+    order: int
+    random: np.random.Generator
+
+    def level(self, level: int, f: Function, args: Tree, name: str) -> None:
+        """Check the modes of f along one direction, and then their own derivatives."""
+        where = f"order {level}, "
+        tangents = tree.map(self.direction, args)
+        numeric = _differences(f, args, tangents, self.step)
+        cotangents = tree.map(self.direction, tree.map(np.asarray, f(*args)))
+        pushed = None
+        if "fwd" in self.modes:
+            pushed = jvp(f, args, tangents)[1]
+            self.compare(pushed, numeric, f"{where}fwd: jvp of {name} differs from differences of its values")
+            if level < self.order:
+                self.level(level + 1, lambda *xs: jvp(f, xs, tangents)[1], args, f"jvp({name})")
+        if "rev" in self.modes:
+            pulled = vjp(f, *args)[1](cotangents)
+            self.compare_pairings(f"{where}rev: vjp of {name}", pulled, tangents, cotangents, numeric, pushed)
+            if level < self.order:
+                self.level(level + 1, lambda *xs: vjp(f, *xs)[1](cotangents), args, f"vjp({name})")
+
+    def direction(self, x: Leaf) -> Leaf:
+        """Random numbers like x, between 0.5 and 1.5 in size; zeros where x has no derivative."""
+        x = np.asarray(x)
+        if x.dtype.kind not in "fc":
+            return np.zeros(x.shape, x.dtype)[()]
+        t = self.random.uniform(0.5, 1.5, x.shape) * self.random.choice([-1.0, 1.0], x.shape)
+        if x.dtype.kind == "c":
+            t = t + 1j * self.random.uniform(0.5, 1.5, x.shape)
+        return np.asarray(t, x.dtype)[()]
+
+    def compare_pairings(self, what: str, pulled: Tree, tangents: Tree, cotangents: Tree, numeric: Tree, pushed: Tree | None) -> None:
+        """<J^T ct, t> against <ct, J t>, from differences and, where there is one, from the forward mode."""
+        given, size = _pairing(pulled, tangents), _size(cotangents, numeric)
+        rivals = [("differences of its values", numeric, self.atol + self.rtol * size)]
         if pushed is not None:
-            expected = _pairing(cotangents, pushed)
             size = max(size, _size(pulled, tangents))
-            if not abs(given - expected) <= (atol + rtol * size if rounding is None else rounding * (1 + size)):
-                raise AssertionError(where + text.format(name, "its jvp", given, expected))
-        if level < order:
-            _check(lambda *xs: vjp(f, *xs)[1](cotangents), args, level + 1, order, modes, settings, random, f"vjp({name})")
+            rivals.append(("its jvp", pushed, self.atol + self.rtol * size if self.rounding is None else self.rounding * (1 + size)))
+        for rival, found, allowed in rivals:
+            expected = _pairing(cotangents, found)
+            if not abs(given - expected) <= allowed:
+                raise AssertionError(f"{what} differs from {rival}: <J^T ct, t> is {given!r}, <ct, J t> is {expected!r}")
+
+    def compare(self, found: Tree, expected: Tree, message: str) -> None:
+        """Leaf by leaf, element by element."""
+        for name, a, b in zip(tree.leaf_names(expected), tree.flatten(found)[0], tree.flatten(expected)[0], strict=True):
+            a, b = np.asarray(a), np.asarray(b)
+            if a.shape != b.shape:
+                raise AssertionError(f"{message}: the output{name} has shape {b.shape}, its derivative {a.shape}")
+            wrong = ~(np.abs(a - b) <= self.atol + self.rtol * np.maximum(np.abs(a), np.abs(b)))  # NaN is wrong
+            if wrong.any():
+                i = tuple(int(k) for k in np.argwhere(wrong)[0])
+                place = f"[{', '.join(map(str, i))}]" if i else ""
+                raise AssertionError(
+                    f"{message} at the output{name}{place}: {a[i].item()!r} against {b[i].item()!r} "
+                    f"(allowed: {self.atol:g} + {self.rtol:g} * size); {int(wrong.sum())} of {wrong.size} elements differ"
+                )
 
 
-def _direction(x: Any, random: np.random.Generator) -> Any:
-    """Random numbers like x, between 0.5 and 1.5 in size; zeros where x has no derivative."""
-    x = np.asarray(x)
-    if x.dtype.kind not in "fc":
-        return np.zeros(x.shape, x.dtype)[()]
-    t = random.uniform(0.5, 1.5, x.shape) * random.choice([-1.0, 1.0], x.shape)
-    if x.dtype.kind == "c":
-        t = t + 1j * random.uniform(0.5, 1.5, x.shape)
-    return np.asarray(t, x.dtype)[()]
-
-
-def _differences(f: Any, args: Any, tangents: Any, step: float) -> Any:
+def _differences(f: Function, args: Tree, tangents: Tree, step: float) -> Tree:
     """Directional derivative of f by three central differences, extrapolated."""
 
-    def at(s: float) -> list[Any]:
+    def at(s: float) -> list[Leaf]:
         return tree.flatten(f(*tree.map(lambda x, t: x + x.dtype.type(s) * t, args, tangents)))[0]
 
-    def along(h: float) -> list[Any]:
+    def along(h: float) -> list[Leaf]:
         return [_quotient(a, b, h) for a, b in zip(at(h), at(-h), strict=True)]
 
     rows = [along(step / 2**i) for i in range(3)]
@@ -161,7 +195,7 @@ def _differences(f: Any, args: Any, tangents: Any, step: float) -> Any:
     return tree.unflatten(tree.structure(f(*args)), found)
 
 
-def _quotient(above: Any, below: Any, h: float) -> Any:
+def _quotient(above: Leaf, below: Leaf, h: float) -> Leaf:
     above, below = np.asarray(above), np.asarray(below)
     if above.dtype.kind not in "fc":
         return np.zeros(above.shape)
@@ -169,26 +203,14 @@ def _quotient(above: Any, below: Any, h: float) -> Any:
     return (above.astype(wide) - below.astype(wide)) / (2 * h)
 
 
-def _compare_trees(found: Any, expected: Any, atol: float, rtol: float, message: str) -> None:
-    names = tree.leaf_names(expected)
-    for name, a, b in zip(names, tree.flatten(found)[0], tree.flatten(expected)[0], strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        if a.shape != b.shape:
-            raise AssertionError(f"{message}: the output{name} has shape {b.shape}, its derivative {a.shape}")
-        wrong = ~(np.abs(a - b) <= atol + rtol * np.maximum(np.abs(a), np.abs(b)))  # NaN is wrong
-        if wrong.any():
-            i = tuple(int(k) for k in np.argwhere(wrong)[0])
-            place = f"[{', '.join(map(str, i))}]" if i else ""
-            raise AssertionError(
-                f"{message} at the output{name}{place}: {a[i].item()!r} against {b[i].item()!r} (allowed: {atol:g} + {rtol:g} * size); "
-                f"{int(wrong.sum())} of {wrong.size} elements differ"
-            )
+def _products(a: Tree, b: Tree) -> list[Leaf]:
+    return [np.multiply(x, y, dtype=np.complex128) for x, y in zip(tree.flatten(a)[0], tree.flatten(b)[0], strict=True)]
 
 
-def _pairing(a: Any, b: Any) -> float:
+def _pairing(a: Tree, b: Tree) -> float:
     """Sum of the real parts of the products: the pairing that the transpose preserves."""
-    return float(sum(np.sum(np.real(np.multiply(x, y, dtype=np.complex128))) for x, y in zip(tree.flatten(a)[0], tree.flatten(b)[0], strict=True)))
+    return float(sum(np.sum(np.real(p)) for p in _products(a, b)))
 
 
-def _size(a: Any, b: Any) -> float:
-    return float(sum(np.sum(np.abs(np.multiply(x, y, dtype=np.complex128))) for x, y in zip(tree.flatten(a)[0], tree.flatten(b)[0], strict=True)))
+def _size(a: Tree, b: Tree) -> float:
+    return float(sum(np.sum(np.abs(p)) for p in _products(a, b)))

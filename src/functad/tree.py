@@ -16,6 +16,9 @@ from functad.errors import TreeMismatchError
 __all__ = ["TreeDef", "flatten", "leaf_names", "map", "structure", "unflatten"]
 
 TreeDef = optree.PyTreeSpec
+Function = Callable[..., Any]  # a user's: whatever it takes and gives
+Tree = Any  # a pytree: what users pass and get back, which may be anything
+Leaf = Any  # a number, an array, a traced value, or an object that is handed on as it is
 _NAMESPACE = "functad"
 _LOCK = threading.Lock()
 _SEEN: dict[type, bool] = {}  # classes of leaves looked at: whether they were dataclasses, registered when first met
@@ -33,10 +36,10 @@ def _registered(kind: type) -> bool:
         if found:
             fields = [f.name for f in dataclasses.fields(kind) if f.init]
 
-            def children(value: Any) -> tuple[list[Any], None, list[str]]:
+            def children(value: Tree) -> tuple[list[Tree], None, list[str]]:
                 return [getattr(value, name) for name in fields], None, fields
 
-            def rebuild(_: Any, parts: Iterable[Any]) -> Any:
+            def rebuild(_: object, parts: Iterable[Tree]) -> Tree:
                 return kind(**dict(zip(fields, parts, strict=True)))
 
             optree.register_pytree_node(kind, children, rebuild, namespace=_NAMESPACE)
@@ -44,7 +47,7 @@ def _registered(kind: type) -> bool:
     return found
 
 
-def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
+def flatten(tree: Tree) -> tuple[list[Leaf], TreeDef]:
     """Leaves of a pytree, and its structure.
 
     Parameters
@@ -70,7 +73,7 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
             return leaves, treedef
 
 
-def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:
+def unflatten(structure: TreeDef, leaves: Sequence[Leaf]) -> Tree:
     """The pytree with this structure and these leaves.
 
     Parameters
@@ -98,13 +101,13 @@ def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(structure, leaves)
 
 
-def children(tree: Any) -> list[Any]:
+def children(tree: Tree) -> list[Leaf]:
     """What stands one level below the root."""
     flatten(tree)  # registers dataclasses
     return list(optree.tree_leaves(tree, is_leaf=lambda x: x is not tree, none_is_leaf=True, namespace=_NAMESPACE))
 
 
-def structure(tree: Any) -> TreeDef:
+def structure(tree: Tree) -> TreeDef:
     """The structure of a pytree.
 
     Parameters
@@ -124,7 +127,7 @@ def structure(tree: Any) -> TreeDef:
     return flatten(tree)[1]
 
 
-def leaf_names(tree: Any) -> list[str]:
+def leaf_names(tree: Tree) -> list[str]:
     """How each leaf is reached from the root, as Python would write it.
 
     Parameters
@@ -146,7 +149,7 @@ def leaf_names(tree: Any) -> list[str]:
     return [a.codify("") for a in accessors]
 
 
-def map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+def map(function: Function, tree: Tree, *rest: Tree) -> Tree:
     """Apply a function to corresponding leaves.
 
     Parameters

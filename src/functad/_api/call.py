@@ -5,8 +5,9 @@ function as it is.  `trace_call` runs the function on tracers; `run_program` eva
 step when the call itself is being traced.
 """
 
-from collections.abc import Callable, Container, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Container, Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,27 +20,20 @@ from functad._core.types import DTYPE_CODES, SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, known, unknown
 from functad._numpy.objects import stack_objects
 from functad.errors import FunctadError, UnsupportedArgumentError
+from functad.tree import Function, Leaf, Tree, TreeDef
 
 if TYPE_CHECKING:
     from functad._compile.pipeline import Executable
 
 __all__ = [
-    "Traced",
-    "as_scalar_or_array",
-    "executable",
-    "flatten_call",
-    "leaf_type",
-    "paired_structure",
-    "run_program",
-    "trace_call",
-    "unflatten_call",
-    "unflatten_output",
-]
+    "Structure", "Traced", "argument_structures", "as_scalar_or_array", "build", "differentiated", "executable",
+    "flatten_call", "leaf_count", "leaf_type", "paired_structure", "run_program", "trace_call", "unflatten_call", "unflatten_output",
+]  # fmt: skip
 
 Structure = Hashable  # the number of leaves of a plain positional call, or a TreeDef
 
 
-def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Structure]:
+def flatten_call(args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> tuple[Sequence[Tree], Structure]:
     """Leaves of the arguments, and what rebuilds them."""
     if not kwargs:
         for x in args:
@@ -51,7 +45,7 @@ def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequenc
     return tree.flatten((args, kwargs))
 
 
-def unflatten_call(structure: Structure, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def unflatten_call(structure: Structure, leaves: Sequence[Leaf]) -> tuple[tuple[Tree, ...], dict[str, Tree]]:
     """(args, kwargs) with these leaves."""
     if type(structure) is int:
         return tuple(leaves), {}
@@ -59,10 +53,10 @@ def unflatten_call(structure: Structure, leaves: Sequence[Any]) -> tuple[tuple[A
 
 
 MOST_SEEN = 10_000
-_SEEN: dict[tuple[tuple[int, ...], Any], ArrayType] = {}  # shape and dtype of arrays that were found traceable, bounded
+_SEEN: dict[tuple[tuple[int, ...], Leaf], ArrayType] = {}  # shape and dtype of arrays that were found traceable, bounded
 
 
-def leaf_type(x: Any) -> tuple[Any, ArrayType | None]:
+def leaf_type(x: Leaf) -> tuple[Tree, ArrayType | None]:
     """(the value to use, its type), type None for what is not traced."""
     kind = SCALAR_TYPES.get(type(x))
     if kind is not None:
@@ -76,7 +70,7 @@ def leaf_type(x: Any) -> tuple[Any, ArrayType | None]:
     return x, None
 
 
-def _array_leaf(x: np.ndarray[Any, Any]) -> tuple[Any, ArrayType | None]:
+def _array_leaf(x: np.ndarray[Leaf, Leaf]) -> tuple[Tree, ArrayType | None]:
     if type(x) is not np.ndarray and isinstance(x, (np.ma.MaskedArray, np.matrix)):
         raise UnsupportedArgumentError(f"{type(x).__name__} cannot be traced: pass a plain array (np.asarray(x), and the mask by itself)")
     if x.dtype.char in DTYPE_CODES:
@@ -101,13 +95,13 @@ class Traced:
     __slots__ = ("captured", "operands", "out_static", "out_structure", "positions", "program")
 
     program: Program
-    captured: list[Any]  # values of the leading inputs
-    operands: Sequence[Any]  # values of the others, one for each traced leaf
+    captured: list[Leaf]  # values of the leading inputs
+    operands: Sequence[Leaf]  # values of the others, one for each traced leaf
     positions: Sequence[int]  # which leaves were traced
-    out_structure: Any
-    out_static: Any
+    out_structure: TreeDef | None  # None: one traced value
+    out_static: dict[int, Leaf] | None  # by place among the leaves, what is neither number nor array
 
-    def inputs(self) -> list[Any]:
+    def inputs(self) -> list[Tree]:
         """Values of all inputs."""
         return [*self.captured, *self.operands]
 
@@ -117,7 +111,7 @@ class Traced:
 
 
 def trace_call(
-    function: Callable[..., Any], leaves: Sequence[Any], structure: Structure, reason: str | None = None, types: Sequence[Any] | None = None,
+    function: Function, leaves: Sequence[Leaf], structure: Structure, reason: str | None = None, types: Sequence[Tree] | None = None,
     valued: Container[int] = (),
 ) -> Traced:  # fmt: skip
     """Run the function on tracers of its leaves.
@@ -125,7 +119,7 @@ def trace_call(
     `reason` says why the leaves have no value (else questions about them are answered), those at the places `valued` excepted; `types` replaces the
     types of the leaves.
     """
-    operands: list[Any] = []
+    operands: list[Leaf] = []
     kinds: list[ArrayType] = []
     positions: list[int] = []
     cells: list[Cell] = []
@@ -146,9 +140,9 @@ def trace_call(
             cells.append(value.cell if type(value) is Tracer and value.cell is not None else known(value))
     traced = Traced()
 
-    def run(*tracers: Tracer) -> Sequence[Any]:
+    def run(*tracers: Tracer) -> Sequence[Tree]:
         if len(tracers) == len(leaves):
-            given: Sequence[Any] = tracers
+            given: Sequence[Leaf] = tracers
         else:
             given = list(leaves)
             for i, t in zip(positions, tracers, strict=True):
@@ -166,7 +160,7 @@ def trace_call(
     return traced
 
 
-def _flatten_output(traced: Traced, out: Any) -> Sequence[Any]:
+def _flatten_output(traced: Traced, out: Tree) -> Sequence[Tree]:
     """Leaves of the output that are numbers or arrays; the rest is kept beside them."""
     traced.out_static = None
     if type(out) is Tracer:
@@ -185,23 +179,52 @@ def _flatten_output(traced: Traced, out: Any) -> Sequence[Any]:
     return found
 
 
-def unflatten_output(traced: Traced, values: Sequence[Any]) -> Any:
+def build(structure: TreeDef | None, leaves: Sequence[Leaf]) -> Tree:
+    """The tree with these leaves; None is the structure of one leaf alone."""
+    return leaves[0] if structure is None else tree.unflatten(structure, leaves)
+
+
+def leaf_count(structure: TreeDef | None) -> int:
+    """How many leaves it has."""
+    return 1 if structure is None else structure.num_leaves
+
+
+def argument_structures(structure: Structure) -> list[TreeDef | None]:
+    """The structure of each positional argument of a call, None where it is one leaf."""
+    if not isinstance(structure, TreeDef):
+        return list(itertools.repeat(None, structure))  # type: ignore[call-overload]  # a number of leaves
+    positional, _ = structure.children()
+    return [None if part.is_leaf() else part for part in positional.children()]
+
+
+def unflatten_output(traced: Traced, values: Sequence[Leaf]) -> Tree:
     """The output with these leaves in the places of its numbers and arrays."""
-    if traced.out_structure is None:
-        return values[0]
-    if traced.out_static:
+    if traced.out_structure is not None and traced.out_static:
         given = iter(values)
         values = [traced.out_static[i] if i in traced.out_static else next(given) for i in range(traced.out_structure.num_leaves)]
-    return tree.unflatten(traced.out_structure, values)
+    return build(traced.out_structure, values)
 
 
-def paired_structure(traced: Traced, name: str) -> Any:
+def paired_structure(traced: Traced, name: str) -> TreeDef:
     """Structure of the first of the pair that a function returns under has_aux."""
     structure = traced.out_structure
     if structure is None or structure.type is not tuple or structure.num_children != 2:
         found = "one array or number" if structure is None else structure
         raise UnsupportedArgumentError(f"{name} with has_aux=True needs a function that returns a pair (output, aux), got {found}")
     return structure.children()[0]
+
+
+def differentiated(traced: Traced, name: str, has_aux: bool) -> tuple[int, TreeDef | None]:
+    """How many leaves of the output are differentiated, and their structure; all of them must be numbers."""
+    structure = traced.out_structure
+    if has_aux:
+        structure = paired_structure(traced, name)
+        structure = None if structure.is_leaf() else structure
+    count = leaf_count(structure)
+    for i, x in (traced.out_static or {}).items():
+        if i < count:
+            raise UnsupportedArgumentError(f"{name} of a function that returns {x!r}: outputs must be numbers and arrays (use has_aux for others)")
+    return count, structure
 
 
 _CALL = Door("call", lambda *_: None)
@@ -217,14 +240,14 @@ def executable(program: Program) -> "Executable":
     return found  # type: ignore[no-any-return]  # memo is untyped
 
 
-def run_program(program: Program, operands: Sequence[Any]) -> Sequence[Any]:
+def run_program(program: Program, operands: Sequence[Leaf]) -> Sequence[Tree]:
     """Outputs of the program; inside a trace it becomes one step of it."""
     if CURRENT.get() is not None and any(type(x) is Tracer for x in operands):
         return record(_CALL, program, operands, lambda given: inline(program, given))  # type: ignore[no-any-return]  # a list
     return executable(program)(*operands)
 
 
-def as_scalar_or_array(value: Any, like: Any) -> Any:
+def as_scalar_or_array(value: Leaf, like: Leaf) -> Tree:
     """A 0-d result as an array where the argument was one."""
     if isinstance(like, np.ndarray) and not isinstance(value, (np.ndarray, Tracer)):
         return np.asarray(value)

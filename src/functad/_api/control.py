@@ -7,7 +7,7 @@ Python scalar takes the dtype that the body gives it.
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from functad._core.recorder import Door, record, stage, trace, unary
 from functad._core.tracer import Tracer
 from functad._core.types import ArrayType, array_type
 from functad._core.values import unknown
+from functad._numpy.arguments import DType
 from functad._numpy.promote import as_bool, cast
 from functad._primitives.cond import Branches, united
 from functad._primitives.cond import cond as cond_primitive
@@ -25,6 +26,7 @@ from functad._primitives.inner_programs import memoised, parts
 from functad._primitives.scan import hoisted_scan
 from functad._primitives.while_loop import while_loop as while_primitive
 from functad.errors import ShapeMismatchError, TreeMismatchError, UnsupportedArgumentError
+from functad.tree import Function, Leaf, Tree
 
 __all__ = ["cond", "scan", "while_loop"]
 
@@ -36,9 +38,9 @@ _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtype kinds: a weak scala
 class _Leaves(NamedTuple):
     """A pytree of numbers and arrays, taken apart; `what` is what errors call it."""
 
-    values: list[Any]
+    values: list[Leaf]
     kinds: list[ArrayType]
-    structure: Any
+    structure: Leaf
     what: str
 
     @property
@@ -53,7 +55,7 @@ class _Leaves(NamedTuple):
             raise ShapeMismatchError(f"{where}: {self.what} must be one number, got {found}: use np.all or np.any{cure}")
 
 
-def _leaves(value: Any, what: str) -> _Leaves:
+def _leaves(value: Leaf, what: str) -> _Leaves:
     found, structure = tree.flatten(value)
     pairs = [leaf_type(x) for x in found]
     for i, (x, kind) in enumerate(pairs):
@@ -66,7 +68,7 @@ def _leaves(value: Any, what: str) -> _Leaves:
 _CAST = Door("cast", cast)
 
 
-def _with_dtype(x: Any, kind: ArrayType, dtype: np.dtype[Any]) -> Any:
+def _with_dtype(x: Leaf, kind: ArrayType, dtype: DType) -> Tree:
     if kind.dtype == dtype:
         return x
     return unary(_CAST, x, dtype) if type(x) is Tracer else np.asarray(x).astype(dtype)[()]
@@ -87,15 +89,15 @@ class _Traced(NamedTuple):
     """A function traced once: its program, the values of the leading inputs, and its output."""
 
     program: Program
-    captured: list[Any]
-    out: Any
+    captured: list[Leaf]
+    out: Leaf
 
 
-def _trace(function: Callable[..., tuple[Sequence[Any], Any]], kinds: Sequence[ArrayType], reason: str) -> _Traced:
+def _trace(function: Callable[..., tuple[Sequence[Tree], Tree]], kinds: Sequence[ArrayType], reason: str) -> _Traced:
     """`function` gives the leaves, and anything that the caller wants to know of the output."""
-    out: list[Any] = []
+    out: list[Leaf] = []
 
-    def run(*tracers: Tracer) -> Sequence[Any]:
+    def run(*tracers: Tracer) -> Sequence[Tree]:
         leaves, more = function(*tracers)
         out.append(more)
         return leaves
@@ -104,7 +106,7 @@ def _trace(function: Callable[..., tuple[Sequence[Any], Any]], kinds: Sequence[A
     return _Traced(program, captured, out[0])
 
 
-def _run(door: Door, key: Any, operands: Sequence[Any]) -> Sequence[Any]:
+def _run(door: Door, key: Tree, operands: Sequence[Leaf]) -> Sequence[Tree]:
     """Record one step, or compute where nothing is traced; `key` is what `door` takes behind the operands, a program first."""
     if any(type(x) is Tracer for x in operands):
         return record(door, key, operands, lambda given: tuple(door.implementation(given, *key)))  # type: ignore[no-any-return]
@@ -122,7 +124,7 @@ def _promotes(weak: ArrayType, other: ArrayType) -> bool:
     return weak.weak and _RANK[weak.dtype.kind] <= _RANK[other.dtype.kind]
 
 
-def _returned(what: str, start: _Leaves, kinds: Sequence[ArrayType], carry: Any) -> list[Any]:
+def _returned(what: str, start: _Leaves, kinds: Sequence[ArrayType], carry: Tree) -> list[Tree]:
     """Leaves of the carry after a step."""
     after = _leaves(carry, "carry")
     _same_structure(what, start, after, ("the carry at the start", "the carry after a step"))
@@ -166,8 +168,10 @@ def _tidy(program: Program) -> Program:
 
 # ---- scan
 
+Step = Callable[[Tree, Tree], tuple[Tree, Tree]]
 
-def _scan_steps(given: Sequence[Any], body: Program, constants: int, carry: int, length: int, reverse: bool) -> Any:
+
+def _scan_steps(given: Sequence[Leaf], body: Program, constants: int, carry: int, length: int, reverse: bool) -> Tree:
     tidy = _tidy(body)
     fixed, state, rows = parts(given, constants, carry)
     state = [cast(x, v.type.dtype) for x, v in zip(state, tidy.inputs[constants:], strict=False)]
@@ -192,7 +196,9 @@ def _scan_length(xs: _Leaves, length: int | None) -> int:
     return found
 
 
-def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
+def scan(
+    f: Callable[[Tree, Tree], tuple[Tree, Tree]], init: Tree, xs: Tree = None, length: int | None = None, reverse: bool = False
+) -> tuple[Tree, Tree]:
     """Carry a value through a loop of fixed length, along the leading axis of arrays.
 
     Means what this does, with `np.stack` applied to each leaf of `ys`::
@@ -250,7 +256,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     slices = [array_type(kind.shape[1:], kind.dtype) for kind in rows.kinds]
 
     def step(kinds: Sequence[ArrayType]) -> _Traced:
-        def body(*tracers: Tracer) -> tuple[Sequence[Any], Any]:
+        def body(*tracers: Tracer) -> tuple[Sequence[Tree], Tree]:
             state, row = parts(tracers, n)
             out = f(tree.unflatten(start.structure, state), tree.unflatten(rows.structure, row))
             if not isinstance(out, (tuple, list)) or len(out) != 2:
@@ -269,7 +275,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
 # ---- cond
 
 
-def _cond_steps(given: Sequence[Any], when_true: Program, when_false: Program) -> Any:
+def _cond_steps(given: Sequence[Leaf], when_true: Program, when_false: Program) -> Tree:
     predicate, *operands = given
     branches = Branches(_tidy(when_true), _tidy(when_false))
     return cond_primitive(as_bool(predicate), *operands, branches=branches)
@@ -278,7 +284,7 @@ def _cond_steps(given: Sequence[Any], when_true: Program, when_false: Program) -
 _COND = Door("cond", _cond_steps)
 
 
-def _common(first: _Leaves, i: int, a: ArrayType, b: ArrayType) -> np.dtype[Any]:
+def _common(first: _Leaves, i: int, a: ArrayType, b: ArrayType) -> DType:
     """The dtype of output leaf i of cond, or the user's error."""
     if a.shape != b.shape:
         raise ShapeMismatchError(f"cond: {first.names[i]} has shape {a.shape} from true_fun and {b.shape} from false_fun; shapes must be the same")
@@ -292,7 +298,7 @@ def _common(first: _Leaves, i: int, a: ArrayType, b: ArrayType) -> np.dtype[Any]
     )
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: Leaf, true_fun: Function, false_fun: Function, *operands: Tree) -> Tree:
     """One of two computations, chosen by a traced condition.
 
     Means `true_fun(*operands) if pred else false_fun(*operands)`, recorded as one step: only the chosen branch is computed.
@@ -334,8 +340,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     chosen.check_scalar("cond", ", or np.where to choose for each element")
     given = _leaves(operands, "operands")
 
-    def branch(function: Callable[..., Any], dtypes: Sequence[Any] | None = None) -> _Traced:
-        def run(*tracers: Tracer) -> tuple[Sequence[Any], Any]:
+    def branch(function: Function, dtypes: Sequence[Tree] | None = None) -> _Traced:
+        def run(*tracers: Tracer) -> tuple[Sequence[Tree], Tree]:
             out = _leaves(function(*tree.unflatten(given.structure, tracers)), "output")
             values = out.values if dtypes is None else list(map(_with_dtype, out.values, out.kinds, dtypes))
             return values, out
@@ -360,7 +366,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 # ---- while_loop
 
 
-def _while_steps(given: Sequence[Any], body: Program, condition: Program, asked: int, fixed: int) -> Any:
+def _while_steps(given: Sequence[Leaf], body: Program, condition: Program, asked: int, fixed: int) -> Tree:
     step, asking = _tidy(body), _tidy(condition)
     constants, state = parts(given, asked + fixed)
     state = [cast(x, v.type.dtype) for x, v in zip(state, step.inputs[fixed:], strict=True)]
@@ -370,7 +376,7 @@ def _while_steps(given: Sequence[Any], body: Program, condition: Program, asked:
 _WHILE = Door("while_loop", _while_steps)
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[[Tree], Tree], body_fun: Callable[[Tree], Tree], init_val: Tree) -> Tree:
     """Repeat a step while a condition holds.
 
     Means what this does, recorded as one step::
@@ -414,14 +420,14 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     start = _leaves(init_val, "carry")
 
     def step(kinds: Sequence[ArrayType]) -> _Traced:
-        def run(*tracers: Tracer) -> tuple[Sequence[Any], Any]:
+        def run(*tracers: Tracer) -> tuple[Sequence[Tree], Tree]:
             return _returned("while_loop", start, kinds, body_fun(tree.unflatten(start.structure, tracers))), None
 
         return _trace(run, kinds, "the body of while_loop")
 
     kinds, body = _fixed_point("while_loop", start, step)
 
-    def asks(*tracers: Tracer) -> tuple[Sequence[Any], Any]:
+    def asks(*tracers: Tracer) -> tuple[Sequence[Tree], Tree]:
         out = _leaves(cond_fun(tree.unflatten(start.structure, tracers)), "the output of cond_fun")
         out.check_scalar("while_loop")
         return [_with_dtype(out.values[0], out.kinds[0], np.dtype(np.bool_))], None

@@ -1,30 +1,33 @@
 """grad and value_and_grad, and what all derivatives with argnums share."""
 
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from functad import tree
-from functad._api import tape
 from functad._api.call import (
     Structure,
     Traced,
+    argument_structures,
     as_scalar_or_array,
+    build,
     flatten_call,
+    leaf_count,
     paired_structure,
     run_program,
     trace_call,
     unflatten_output,
 )
+from functad._api.tape import tape_of
 from functad._api.transformed import Transformed, argument_mask
 from functad._core.program import Deferred, Program, without_dead
 from functad._core.tracer import Tracer
-from functad._core.trie import Recorded
 from functad._transforms import derivative
 from functad.errors import IntegerInputError, NonScalarOutputError, UnsupportedArgumentError
+from functad.tree import Function, Leaf, Tree, TreeDef
 
 __all__ = ["Argnums", "Derivative", "Grad", "float_leaf", "grad", "normal_argnums", "value_and_grad"]
 
@@ -43,7 +46,7 @@ def normal_argnums(argnums: Argnums) -> int | tuple[int, ...]:
         ) from None
 
 
-def float_leaf(x: Any, name: str, where: Callable[[], str]) -> Any:
+def float_leaf(x: Leaf, name: str, where: Callable[[], str]) -> Tree:
     """The leaf as something that has derivatives: a single whole number counts as float, traced ones too; `where` names it in an error."""
     if type(x) is int:
         return float(x)
@@ -69,29 +72,22 @@ class _Argument:
 
     __slots__ = ("mask", "single", "spans", "structures")
 
-    def __init__(self, argnums: int | tuple[int, ...], structure: Structure, args: tuple[Any, ...], name: str) -> None:
+    def __init__(self, argnums: int | tuple[int, ...], structure: Structure, args: tuple[Tree, ...], name: str) -> None:
         self.single = isinstance(argnums, int)
         chosen = argument_mask((argnums,) if isinstance(argnums, int) else argnums, len(args), name)
-        if type(structure) is int:
-            counts, defs = [1] * structure, [None] * structure
-        else:
-            parts = [tree.flatten(a) for a in args]
-            counts, defs = [len(leaves) for leaves, _ in parts], [d for _, d in parts]  # type: ignore[misc]
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(int).tolist() if counts else [0]
-        total = structure if type(structure) is int else structure.num_leaves  # type: ignore[attr-defined]  # a TreeDef
+        defs = argument_structures(structure)
+        starts = [0, *itertools.accumulate(map(leaf_count, defs))]
+        total = structure.num_leaves if isinstance(structure, TreeDef) else starts[-1]  # those of keyword arguments come last
         self.spans = [(starts[a], starts[a + 1]) for a in chosen]
         self.structures = [defs[a] for a in chosen]
         inside = {i for begin, end in self.spans for i in range(begin, end)}
         self.mask = tuple(i in inside for i in range(total))
 
-    def rebuild(self, values: Sequence[Any], leaves: Sequence[Any]) -> Any:
+    def rebuild(self, values: Sequence[Leaf], leaves: Sequence[Leaf]) -> Tree:
         """Results, one for each differentiated leaf in order, in the trees of the arguments."""
         order = [i for i, m in enumerate(self.mask) if m]
         at = {i: as_scalar_or_array(v, leaves[i]) for i, v in zip(order, values, strict=True)}
-        trees = [
-            at[begin] if structure is None else tree.unflatten(structure, [at[i] for i in range(begin, end)])
-            for (begin, end), structure in zip(self.spans, self.structures, strict=True)
-        ]
+        trees = [build(structure, [at[i] for i in range(begin, end)]) for (begin, end), structure in zip(self.spans, self.structures, strict=True)]
         return trees[0] if self.single else tuple(trees)
 
 
@@ -100,12 +96,12 @@ class Derivative(Transformed):
 
     name = "grad"
 
-    def __init__(self, function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, **options: Any) -> None:
+    def __init__(self, function: Function, argnums: int | tuple[int, ...] = 0, **options: Tree) -> None:
         super().__init__(function, argnums=argnums, **options)
         self.argnums = argnums
-        self._arguments: dict[Any, _Argument] = {}
+        self._arguments: dict[Structure, _Argument] = {}
 
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Traced, _Argument, Sequence[Any]]:
+    def _traced(self, args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> tuple[Traced, _Argument, Sequence[Tree]]:
         leaves, structure = flatten_call(args, kwargs)
         argument = self._arguments.get(structure)
         if argument is None:
@@ -122,7 +118,7 @@ class Derivative(Transformed):
                 leaves[i] = float_leaf(x, self.name, partial(self._leaf_name, i, args, kwargs))
         return trace_call(self.function, leaves, structure), argument, leaves
 
-    def _leaf_name(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    def _leaf_name(self, i: int, args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> str:
         """How an error names a leaf: argument 0['w'][1]."""
         if len(args) == 1 and not kwargs and tree.structure(args[0]).is_leaf():
             return "its argument"
@@ -137,28 +133,22 @@ def gradient_program(program: Program, active: tuple[bool, ...], first: int) -> 
         whole = derivative.gradient(program, active)
         return without_dead(Program(whole.inputs, whole.equations, whole.outputs[first:]))
 
-    if isinstance(program, Recorded) and len(program.path) >= tape.LEAST_STEPS:
-        return Deferred(program.inputs, make, tape.Tape(program, active, first))
-    return make()
+    tape = tape_of(program, active, first)
+    return make() if tape is None else Deferred(program.inputs, make, tape)
 
 
 class Grad(Derivative):
     """grad and value_and_grad."""
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        argnums: int | tuple[int, ...] = 0,
-        has_aux: bool = False,
-        with_value: bool = False,
-        holomorphic: bool = False,
+        self, function: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, with_value: bool = False, holomorphic: bool = False
     ) -> None:
         super().__init__(function, argnums, has_aux=has_aux, with_value=with_value, holomorphic=holomorphic)
         self.has_aux, self.with_value, self.holomorphic = has_aux, with_value, holomorphic
         self.name = "value_and_grad" if with_value else "grad"
         self._key = f"{self.name} has_aux={has_aux} holomorphic={holomorphic}"  # of plans in a program's memo: a string's hash is kept
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Tree) -> Tree:
         """The gradient, in the tree, shapes and dtypes of the chosen arguments."""
         traced, argument, leaves = self._traced(args, kwargs)
         program = traced.program
@@ -183,7 +173,7 @@ class Grad(Derivative):
 
     def _check_output(self, traced: Traced) -> None:
         structure = paired_structure(traced, self.name) if self.has_aux else traced.out_structure
-        if structure.num_leaves != 1 or not structure.is_leaf():
+        if structure is not None and not structure.is_leaf():
             raise NonScalarOutputError(self._refusal(f"a {structure}" if structure.num_leaves else "None"))
 
     def _refusal(self, found: str) -> str:
@@ -214,7 +204,7 @@ class Grad(Derivative):
         return gradient_program(traced.program, active, 0 if self.with_value else 1)
 
 
-def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def grad(fun: Function, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Gradient of a function whose output is one real number.
 
     Parameters
@@ -258,7 +248,7 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, h
     return Grad(fun, normal_argnums(argnums), bool(has_aux), False, bool(holomorphic))
 
 
-def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def value_and_grad(fun: Function, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Value and gradient of a scalar function, in one evaluation.
 
     Parameters

@@ -1,14 +1,11 @@
 """jacobian, jacrev, jacfwd, hessian."""
 
-from collections.abc import Callable
-from typing import Any
-
-from functad import tree
-from functad._api.call import Traced, paired_structure, run_program, unflatten_output
+from functad._api.call import Traced, build, differentiated, run_program, unflatten_output
 from functad._api.derivatives import Argnums, Derivative, normal_argnums
 from functad._core.program import Program, without_dead
 from functad._transforms import derivative
 from functad.errors import UnsupportedArgumentError
+from functad.tree import Function, Tree
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
@@ -17,43 +14,33 @@ class Jacobian(Derivative):
     """jacobian, jacrev, jacfwd."""
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        argnums: int | tuple[int, ...] = 0,
-        mode: str = "auto",
-        has_aux: bool = False,
-        holomorphic: bool = False,
+        self, function: Function, argnums: int | tuple[int, ...] = 0, mode: str = "auto", has_aux: bool = False, holomorphic: bool = False
     ) -> None:
         super().__init__(function, argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic)
         self.mode, self.has_aux, self.holomorphic = mode, has_aux, holomorphic
         self.name = {"auto": "jacobian", "forward": "jacfwd", "reverse": "jacrev"}[mode]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Tree) -> Tree:
         """The Jacobian: for each output leaf the tree of the arguments, with shape output shape + argument shape."""
         traced, argument, leaves = self._traced(args, kwargs)
         program, active = traced.program, traced.active(argument.mask)
-        differentiated = len(program.outputs)
-        structure = traced.out_structure
-        if self.has_aux:
-            structure = paired_structure(traced, self.name)
-            differentiated = structure.num_leaves
-            structure = None if structure.is_leaf() else structure
-        if (traced.out_static and any(i < differentiated for i in traced.out_static)) or not differentiated:
-            raise UnsupportedArgumentError(f"{self.name} of a function that returns something other than numbers and arrays")
-        key = ("jacobian plan", active, self.mode, differentiated, self.has_aux, self.holomorphic)
+        n, structure = differentiated(traced, self.name, self.has_aux)
+        if not n:
+            raise UnsupportedArgumentError(f"{self.name} of a function that returns nothing to differentiate")
+        key = ("jacobian plan", active, self.mode, n, self.has_aux, self.holomorphic)
         plan = program.memo.get(key)
         if plan is None:
-            self._check_complex(traced, active, differentiated)
-            whole = derivative.jacobian(program, active, self._forward(traced, active, differentiated), differentiated)
-            first = differentiated if self.has_aux else len(program.outputs)
+            self._check_complex(traced, active, n)
+            whole = derivative.jacobian(program, active, self._forward(traced, active, n), n)
+            first = n if self.has_aux else len(program.outputs)
             plan = program.memo[key] = without_dead(Program(whole.inputs, whole.equations, whole.outputs[first:]))
         outs = run_program(plan, traced.inputs())
         count = sum(active)
-        aux = outs[: len(outs) - count * differentiated]
+        aux = outs[: len(outs) - count * n]
         blocks = outs[len(aux) :]
-        rows = [argument.rebuild(blocks[i * count : (i + 1) * count], leaves) for i in range(differentiated)]
-        result = rows[0] if structure is None else tree.unflatten(structure, rows)
-        return (result, unflatten_output(traced, [None] * differentiated + list(aux))[1]) if self.has_aux else result
+        rows = [argument.rebuild(blocks[i * count : (i + 1) * count], leaves) for i in range(n)]
+        result = build(structure, rows)
+        return (result, unflatten_output(traced, [None] * n + list(aux))[1]) if self.has_aux else result
 
     def _check_complex(self, traced: Traced, active: tuple[bool, ...], outputs: int) -> None:
         """Refuse what a mode would answer with half of the derivative."""
@@ -88,7 +75,7 @@ class Jacobian(Derivative):
         return size_out >= size_in or any(e.op.name == "while_loop" for e in traced.program.equations)
 
 
-def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def jacobian(fun: Function, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Jacobian, in forward or reverse mode by the number of inputs and outputs.
 
     Parameters
@@ -125,7 +112,7 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
     return Jacobian(fun, normal_argnums(argnums), "auto", bool(has_aux), bool(holomorphic))
 
 
-def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def jacrev(fun: Function, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Jacobian by reverse mode: one pullback for each output element.
 
     Parameters
@@ -155,7 +142,7 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     return Jacobian(fun, normal_argnums(argnums), "reverse", bool(has_aux), bool(holomorphic))
 
 
-def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def jacfwd(fun: Function, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Jacobian by forward mode: one tangent for each input element.
 
     Parameters
@@ -185,7 +172,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     return Jacobian(fun, normal_argnums(argnums), "forward", bool(has_aux), bool(holomorphic))
 
 
-def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def hessian(fun: Function, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Hessian: forward mode over reverse mode.
 
     Parameters

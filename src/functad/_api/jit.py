@@ -7,8 +7,7 @@ recognise goes to `_slow`, which looks the signature up or traces anew.
 
 import inspect
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from functad._core.program import Program
 from functad._core.recorder import answer
 from functad._core.tracer import Tracer
 from functad.errors import UnsupportedArgumentError
+from functad.tree import Function, Leaf, Tree
 
 __all__ = ["jit", "make_program", "show_source"]
 
@@ -30,7 +30,7 @@ class _Mismatch(Exception):
     """Raised by a caller's fallback: these arguments are not of its signature."""
 
 
-def _mismatch(*_: Any, **__: Any) -> Any:
+def _mismatch(*_: Tree, **__: Tree) -> Tree:
     raise _Mismatch
 
 
@@ -46,10 +46,10 @@ class _Entry:
         # the copies that the kernel reads serve inside of other traces too: one answer, whatever is written to the originals later
         self.captured = [self.bound[i] if type(x) is not Tracer and isinstance(x, np.ndarray) else x for i, x in enumerate(traced.captured)]
         traced.captured, traced.operands = [], [None] * len(traced.operands)  # only their number is needed from here on
-        self.flat: Callable[..., Any] = executable(self.program).caller(self.bound)
-        self.call: Callable[..., Any] | None = None
+        self.flat: Function = executable(self.program).caller(self.bound)
+        self.call: Function | None = None
 
-    def result(self, outs: Any) -> Any:
+    def result(self, outs: Tree) -> Tree:
         if self.traced.out_structure is None:
             return outs
         values = (outs,) if len(self.program.outputs) == 1 else outs
@@ -59,25 +59,25 @@ class _Entry:
 class Jit(Transformed):
     """A function compiled for each signature it meets."""
 
-    def __init__(self, function: Callable[..., Any], static_argnums: Sequence[int] = (), static_argnames: Sequence[str] = ()) -> None:
+    def __init__(self, function: Function, static_argnums: Sequence[int] = (), static_argnames: Sequence[str] = ()) -> None:
         super().__init__(function, static_argnums=static_argnums, static_argnames=static_argnames)
         self.static_argnums, self.static_argnames = tuple(static_argnums), tuple(static_argnames)
         self._names = _positional_names(function) if self.static_argnums or self.static_argnames else ()
-        self._entries: dict[Any, _Entry] = {}
+        self._entries: dict[Hashable, _Entry] = {}
         self._lock = threading.RLock()
-        self._quick: Callable[..., Any] = self._slow
+        self._quick: Function = self._slow
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Tree) -> Tree:
         """The function's result, computed by its kernel."""
         return self._quick(*args, **kwargs)
 
-    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Callable[..., Any], Sequence[Any], Structure]:
+    def signature(self, args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> tuple[Tree, Function, Sequence[Tree], Structure]:
         """(key, function of the traced arguments, leaves, structure)."""
         function, statics = self.function, ()
         if self.static_argnums or self.static_argnames:
             function, args, kwargs, statics = self._without_static(args, kwargs)
         leaves, structure = flatten_call(args, kwargs)
-        types: list[Any] = []
+        types: list[Leaf] = []
         for i, x in enumerate(leaves):
             value, kind = leaf_type(x)
             if kind is not None:
@@ -92,7 +92,7 @@ class Jit(Transformed):
             types.append((type(x), x))
         return (structure, statics, *types), function, leaves, structure
 
-    def _without_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _without_static(self, args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> Tree:
         places = {a % len(args) for a in self.static_argnums if -len(args) <= a < len(args)}
         fixed = {i: args[i] for i in places}
         named = {k: v for k, v in kwargs.items() if k in self.static_argnames}
@@ -116,14 +116,14 @@ class Jit(Transformed):
             raise UnsupportedArgumentError(f"static arguments of jit must be hashable, got {list(values)!r}") from None
         original, count = self.function, len(args)
 
-        def function(*rest: Any, **keywords: Any) -> Any:
+        def function(*rest: Tree, **keywords: Tree) -> Tree:
             given = iter(rest)
             return original(*[fixed[i] if i in fixed else next(given) for i in range(count)], **named, **keywords)
 
         rest = tuple(x for i, x in enumerate(args) if i not in fixed)
         return function, rest, {k: v for k, v in kwargs.items() if k not in named}, _typed(statics)
 
-    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+    def _slow(self, *args: Tree, **kwargs: Tree) -> Tree:
         key, function, leaves, structure = self.signature(args, kwargs)
         entry = self._entries.get(key)
         if entry is None:
@@ -146,11 +146,11 @@ class Jit(Transformed):
             self._quick = entry.call
         return entry.result(entry.flat(*operands))
 
-    def _record(self, traced: Traced) -> Any:
+    def _record(self, traced: Traced) -> Tree:
         return unflatten_output(traced, run_program(traced.program, traced.inputs()))
 
 
-def _positional_names(function: Callable[..., Any]) -> tuple[str, ...]:
+def _positional_names(function: Function) -> tuple[str, ...]:
     """Names of the parameters that may be given by position; of a method without its `self`, of a transformed function those of the original."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -159,7 +159,7 @@ def _positional_names(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
 
-def _plain_whole(x: Any) -> Any:
+def _plain_whole(x: Leaf) -> Tree:
     """The value of a traced whole number or boolean (another transform's argument), which has no derivative to lose."""
     if type(x) is not Tracer or x.ndim or x.dtype.kind not in "biu":
         return x
@@ -167,26 +167,26 @@ def _plain_whole(x: Any) -> Any:
     return answer(x, kind) if x.type.weak or kind is bool else x.dtype.type(answer(x, kind))
 
 
-def _holds_tracer(value: Any) -> bool:
+def _holds_tracer(value: Leaf) -> bool:
     """Whether a traced value is in a static one."""
     return type(value) is Tracer or (isinstance(value, (tuple, frozenset)) and any(map(_holds_tracer, value)))
 
 
-def _typed(value: Any) -> Any:
+def _typed(value: Leaf) -> Tree:
     """A static value with its type, at any depth of tuples, since 1, 1.0 and True are equal, as are 0.0 and -0.0, and NaN is not NaN."""
     if isinstance(value, tuple):
         return type(value), tuple(map(_typed, value))
     return type(value), repr(value) if isinstance(value, (float, complex, np.inexact)) else value
 
 
-def _wrapper(jitted: Jit, entry: _Entry, args: tuple[Any, ...], kwargs: dict[str, Any], structure: Structure) -> Callable[..., Any]:
+def _wrapper(jitted: Jit, entry: _Entry, args: tuple[Tree, ...], kwargs: dict[str, Tree], structure: Structure) -> Function:
     """Generated source of the quick path for this argument tree; `_slow` itself where there is none."""
     slow = jitted._slow
     if kwargs or jitted.static_argnums or jitted.static_argnames or len(entry.traced.operands) != len(flatten_call(args, kwargs)[0]):
         return slow
     names = [f"a{i}" for i in range(len(args))]
     checks: list[str] = []
-    namespace: dict[str, Any] = {"slow": slow, "Mismatch": _Mismatch, "result": entry.result}
+    namespace: dict[str, Leaf] = {"slow": slow, "Mismatch": _Mismatch, "result": entry.result}
     if type(structure) is int:
         if entry.traced.out_structure is None:
             return executable(entry.program).caller(entry.bound, fallback=slow)
@@ -209,7 +209,7 @@ def _wrapper(jitted: Jit, entry: _Entry, args: tuple[Any, ...], kwargs: dict[str
     return compile_source(source, "call", namespace)
 
 
-def _unpack(text: str, value: Any, leaves: list[str], checks: list[str]) -> bool:
+def _unpack(text: str, value: Leaf, leaves: list[str], checks: list[str]) -> bool:
     """Text of each leaf of an argument, and of the checks of its containers; False for containers that have no quick path."""
     if type(value) is dict and all(type(k) is str for k in value):
         checks.append(f"type({text}) is dict and len({text}) == {len(value)}")
@@ -223,7 +223,7 @@ def _unpack(text: str, value: Any, leaves: list[str], checks: list[str]) -> bool
     return True
 
 
-def _built(entry: _Entry, namespace: dict[str, Any]) -> str:
+def _built(entry: _Entry, namespace: dict[str, Tree]) -> str:
     """Text of the expression that makes the output tree from `out`."""
     structure = entry.traced.out_structure
     count = len(entry.program.outputs)
@@ -233,7 +233,7 @@ def _built(entry: _Entry, namespace: dict[str, Any]) -> str:
         return "result(out)"
     texts = [f"out[{i}]" for i in range(count)] if count != 1 else ["out"]
 
-    def build(node: Any) -> str | None:
+    def build(node: Tree) -> str | None:
         kind = type(node)
         if kind is str:
             return node  # type: ignore[no-any-return]  # a leaf
@@ -251,7 +251,7 @@ def _built(entry: _Entry, namespace: dict[str, Any]) -> str:
     return text if text is not None else "result(out)"
 
 
-def jit(fun: Callable[..., Any] | None = None, *, static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = ()) -> Any:
+def jit(fun: Function | None = None, *, static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = ()) -> Tree:
     """Compile a function to a kernel at its first call.
 
     Parameters
@@ -290,7 +290,7 @@ def jit(fun: Callable[..., Any] | None = None, *, static_argnums: int | Sequence
     return Jit(fun, nums, names)
 
 
-def make_program(fun: Callable[..., Any]) -> Callable[..., Program]:
+def make_program(fun: Function) -> Callable[..., Program]:
     """Show the program that a function is traced to.
 
     Parameters
@@ -319,7 +319,7 @@ def make_program(fun: Callable[..., Any]) -> Callable[..., Program]:
       return c
     """
 
-    def made(*args: Any, **kwargs: Any) -> Program:
+    def made(*args: Tree, **kwargs: Tree) -> Program:
         if isinstance(fun, Jit):
             _, function, leaves, structure = fun.signature(args, kwargs)  # without its static arguments
         else:
@@ -329,7 +329,7 @@ def make_program(fun: Callable[..., Any]) -> Callable[..., Program]:
     return made
 
 
-def show_source(fun: Callable[..., Any]) -> Callable[..., None]:
+def show_source(fun: Function) -> Callable[..., None]:
     """Print the generated source of a function's kernels.
 
     Parameters
@@ -355,7 +355,7 @@ def show_source(fun: Callable[..., Any]) -> Callable[..., None]:
     def ...
     """
 
-    def shown(*args: Any, **kwargs: Any) -> None:
+    def shown(*args: Tree, **kwargs: Tree) -> None:
         jitted = fun if isinstance(fun, Jit) else Jit(fun)
         _, function, leaves, structure = jitted.signature(args, kwargs)
         traced = trace_call(function, leaves, structure, "an argument of a function under jit")

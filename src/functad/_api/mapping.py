@@ -1,24 +1,26 @@
 """vmap: mapping a function over an axis of its arguments."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from functad import tree
-from functad._api.call import flatten_call, leaf_type, run_program, trace_call, unflatten_output
+from functad._api.call import Traced, flatten_call, leaf_type, run_program, trace_call, unflatten_output
 from functad._api.transformed import Transformed
-from functad._core.program import Literal, Program
+from functad._core.program import Program
 from functad._core.recorder import inline, stage
+from functad._core.tracer import Tracer
 from functad._core.types import ArrayType, array_type
-from functad._primitives.shape import transpose
+from functad._numpy.arguments import Result, Value
+from functad._numpy.shaping import transposed
 from functad._transforms.vmap import vmap as vmap_program
 from functad.errors import ShapeMismatchError, TreeMismatchError
+from functad.tree import Function, Leaf, Tree
 
 __all__ = ["vmap"]
 
 
-def _axes_of(axes: Any, value: Any, what: str) -> list[int | None]:
+def _axes_of(axes: Tree, value: Leaf, what: str) -> list[int | None]:
     """An axis (or None) for each leaf of value, from a prefix of its tree."""
     if axes is None or isinstance(axes, (int, np.integer)):
         return [None if axes is None else int(axes)] * len(tree.flatten(value)[0])
@@ -43,46 +45,20 @@ def _front(axis: int, ndim: int) -> tuple[int, ...]:
     return (axis, *[i for i in range(ndim) if i != axis])
 
 
-def _place(axis: int, ndim: int) -> tuple[int, ...]:
-    """Order that brings the front axis to a place."""
-    order = list(range(1, ndim))
-    order.insert(axis, 0)
-    return tuple(order)
-
-
 class Vmap(Transformed):
     """A function mapped over an axis."""
 
-    def __init__(self, function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> None:
+    def __init__(self, function: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> None:
         super().__init__(function, in_axes=in_axes, out_axes=out_axes)
         self.in_axes, self.out_axes = in_axes, out_axes
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Tree) -> Tree:
         """The function's outputs, stacked along out_axes."""
         leaves, structure = flatten_call(args, kwargs)
-        axes = self._axes(args, kwargs)
-        types: list[ArrayType | None] = []
-        sizes: dict[int, str] = {}
-        normal: list[int | None] = []
-        for i, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
-            kind = leaf_type(x)[1]
-            if axis is None or kind is None:
-                types.append(kind)
-                normal.append(None)
-                continue
-            if not -kind.ndim <= axis < kind.ndim:
-                raise ShapeMismatchError(f"vmap maps argument leaf {i} over axis {axis}, but it has shape {kind.shape}; in_axes=None leaves it alone")
-            axis %= kind.ndim
-            sizes.setdefault(kind.shape[axis], f"argument leaf {i} has {kind.shape[axis]} along axis {axis}")
-            types.append(array_type(kind.shape[:axis] + kind.shape[axis + 1 :], kind.dtype))
-            normal.append(axis)
-        if len(sizes) != 1:
-            found = "; ".join(sizes.values()) if sizes else "in_axes maps none of the arguments"
-            raise ShapeMismatchError(f"vmap needs one common size for the mapped axes: {found}")
-        size = next(iter(sizes))
-        valued = [i for i, axis in enumerate(normal) if axis is None]  # the same in every example
+        axes, types, size = _examples([leaf_type(x)[1] for x in leaves], self._axes(args, kwargs))
+        valued = [i for i, axis in enumerate(axes) if axis is None]  # the same in every example
         traced = trace_call(self.function, leaves, structure, "a mapped argument of vmap", types, valued)
-        places = (*[None] * len(traced.captured), *[normal[i] for i in traced.positions])
+        places = (*[None] * len(traced.captured), *[axes[i] for i in traced.positions])
         out_axes = tuple(self._out_axes(traced))
         key = ("vmap plan", places, out_axes, size)
         plan = traced.program.memo.get(key)
@@ -90,7 +66,7 @@ class Vmap(Transformed):
             plan = traced.program.memo[key] = _mapped(traced.program, places, out_axes, size)
         return unflatten_output(traced, run_program(plan, traced.inputs()))
 
-    def _axes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    def _axes(self, args: tuple[Tree, ...], kwargs: dict[str, Tree]) -> list[int | None]:
         given = self.in_axes
         if isinstance(given, list):
             given = tuple(given)
@@ -98,7 +74,7 @@ class Vmap(Transformed):
             raise TreeMismatchError(f"vmap has {len(given)} in_axes for {len(args)} positional arguments")
         return _axes_of(given, args, "in_axes") + _axes_of(0, kwargs, "in_axes")
 
-    def _out_axes(self, traced: Any) -> Sequence[int | None]:
+    def _out_axes(self, traced: Traced) -> Sequence[int | None]:
         count = len(traced.program.outputs)
         if self.out_axes is None or isinstance(self.out_axes, int):
             return [self.out_axes] * count
@@ -106,21 +82,38 @@ class Vmap(Transformed):
         return _axes_of(self.out_axes, shape, "out_axes")
 
 
+def _examples(kinds: Sequence[ArrayType | None], axes: Sequence[int | None]) -> tuple[list[int | None], list[ArrayType | None], int]:
+    """Of each leaf the mapped axis and the type of one example, and how many examples there are."""
+    places: list[int | None] = []
+    types: list[ArrayType | None] = []
+    sizes: dict[int, str] = {}
+    for i, (kind, axis) in enumerate(zip(kinds, axes, strict=True)):
+        if axis is None or kind is None:
+            places.append(None)
+            types.append(kind)
+            continue
+        if not -kind.ndim <= axis < kind.ndim:
+            raise ShapeMismatchError(f"vmap maps argument leaf {i} over axis {axis}, but it has shape {kind.shape}; in_axes=None leaves it alone")
+        axis %= kind.ndim
+        sizes.setdefault(kind.shape[axis], f"argument leaf {i} has {kind.shape[axis]} along axis {axis}")
+        places.append(axis)
+        types.append(array_type(kind.shape[:axis] + kind.shape[axis + 1 :], kind.dtype))
+    if len(sizes) != 1:
+        found = "; ".join(sizes.values()) if sizes else "in_axes maps none of the arguments"
+        raise ShapeMismatchError(f"vmap needs one common size for the mapped axes: {found}")
+    return places, types, next(iter(sizes))
+
+
 def _mapped(program: Program, places: Sequence[int | None], out_axes: Sequence[int | None], size: int) -> Program:
+    """The program over all examples, with the mapped axes where the user has them."""
     batched, out_mapped = vmap_program(program, [p is not None for p in places], size, [a is not None for a in out_axes])
     for i, (axis, m) in enumerate(zip(out_axes, out_mapped, strict=True)):
         if axis is None and m:
             raise ShapeMismatchError(f"vmap has out_axes=None for output leaf {i}, which depends on a mapped argument: give an axis")
 
-    def function(*inputs: Any) -> list[Any]:
-        given = [x if not p else transpose(x, order=_front(p, x.type.ndim)) for x, p in zip(inputs, places, strict=True)]
-        outs = []
-        for y, axis in zip(inline(batched, given), out_axes, strict=True):
-            if axis is not None and not -y.type.ndim <= axis < y.type.ndim:
-                raise ShapeMismatchError(f"vmap has out_axes={axis} for an output of {y.type.ndim} dimensions")
-            axis = axis % y.type.ndim if axis is not None else 0
-            outs.append(y if not axis else _moved(y, axis))
-        return outs
+    def function(*inputs: Tracer) -> list[Value]:
+        given = [x if p is None else transposed(x, _front(p, x.type.ndim)) for x, p in zip(inputs, places, strict=True)]
+        return [y if axis is None else _moved(y, axis) for y, axis in zip(inline(batched, given), out_axes, strict=True)]
 
     types = []
     for v, p in zip(program.inputs, places, strict=True):
@@ -129,14 +122,15 @@ def _mapped(program: Program, places: Sequence[int | None], out_axes: Sequence[i
     return stage(function, types)
 
 
-def _moved(y: Any, axis: int) -> Any:
-    if isinstance(y, Literal):
-        shape = y.type.shape
-        return Literal(y.value, array_type(tuple(shape[i] for i in _place(axis, len(shape))), y.type.dtype))
-    return transpose(y, order=_place(axis, y.type.ndim))
+def _moved(y: Value, axis: int) -> Result:
+    """An output with its front axis where the user wants it."""
+    n = y.type.ndim
+    if not -n <= axis < n:
+        raise ShapeMismatchError(f"vmap has out_axes={axis} for an output of {n} dimensions")
+    return transposed(y, np.argsort(_front(axis % n, n)).tolist())
 
 
-def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+def vmap(fun: Function, in_axes: Tree = 0, out_axes: Tree = 0) -> Function:
     """Map a function over an axis of its arguments.
 
     Parameters

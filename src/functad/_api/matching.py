@@ -1,7 +1,6 @@
 """Tangents and cotangents as users give them: checked against what they belong to."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,11 +9,12 @@ from functad._api.call import leaf_type
 from functad._core.tracer import Tracer
 from functad._core.types import ArrayType
 from functad.errors import ShapeMismatchError, TreeMismatchError
+from functad.tree import Leaf, Tree
 
 __all__ = ["matching", "matching_tangents"]
 
 
-def matching(given: Any, structure: Any, types: Sequence[ArrayType], what: str, of: str) -> list[Any]:
+def matching(given: Leaf, structure: Tree, types: Sequence[ArrayType], what: str, of: str) -> list[Tree]:
     """Leaves of `given`, checked against the structure and types that they must have."""
     leaves, found = tree.flatten(given)
     if structure is None:
@@ -36,7 +36,7 @@ def matching(given: Any, structure: Any, types: Sequence[ArrayType], what: str, 
     return out
 
 
-def _as_type(value: Any, got: ArrayType, kind: ArrayType) -> Any:
+def _as_type(value: Leaf, got: ArrayType, kind: ArrayType) -> Tree:
     if got.dtype == kind.dtype:
         return value
     if type(value) is Tracer:
@@ -44,10 +44,10 @@ def _as_type(value: Any, got: ArrayType, kind: ArrayType) -> Any:
     return np.asarray(value, kind.dtype)[()] if kind.shape == () else np.asarray(value, kind.dtype)
 
 
-def matching_tangents(tangents: Sequence[Any], structures: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+def matching_tangents(tangents: Sequence[Tree], structures: Sequence[Tree], types: Sequence[Tree]) -> list[Tree]:
     if len(tangents) != len(structures):
         raise TreeMismatchError(f"got {len(tangents)} tangents for {len(structures)} primals")
-    out: list[Any] = []
+    out: list[Leaf] = []
     for i, (t, structure) in enumerate(zip(tangents, structures, strict=True)):
         count = 1 if structure is None else structure.num_leaves
         name = "tangent" if len(structures) == 1 else f"tangent {i}"

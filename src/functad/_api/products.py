@@ -1,20 +1,27 @@
 """vjp, jvp, linearize, linear_transpose, hvp, stop_gradient: products with Jacobians."""
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from functad import tree
 from functad._api.call import (
+    Structure,
     Traced,
+    argument_structures,
     as_scalar_or_array,
+    build,
+    differentiated,
     executable,
+    flatten_call,
+    leaf_count,
     leaf_type,
-    paired_structure,
     run_program,
     trace_call,
+    unflatten_call,
     unflatten_output,
 )
 from functad._api.derivatives import Grad, float_leaf
@@ -23,131 +30,115 @@ from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, unary
 from functad._core.tracer import Tracer
 from functad._core.types import ArrayType
+from functad._primitives.inner_programs import memoised
 from functad._primitives.logic import stop_gradient as stop
 from functad._transforms import derivative
 from functad._transforms.jvp import jvp as jvp_program
 from functad._transforms.linearize import Linearized
 from functad._transforms.linearize import linearize as linearize_program
 from functad.errors import MissingRuleError, TreeMismatchError, UnsupportedArgumentError
+from functad.tree import Function, Leaf, Tree, TreeDef
 
 __all__ = ["hvp", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]
 
 
-def _trees(primals: Sequence[Any], name: str) -> tuple[list[Any], list[Any], list[int]]:
-    """(leaves, structures, leaf counts) of each primal; leaves must be differentiable or are left constant."""
-    leaves: list[Any] = []
-    structures: list[Any] = []
-    counts: list[int] = []
-    for p in primals:
-        if type(p) is np.ndarray or type(p) is Tracer or type(p) is float:
-            part, structure = [p], None
-        else:
-            part, structure = tree.flatten(p)
-            structure = None if structure.is_leaf() else structure
-        leaves += [float_leaf(x, name, lambda: f"argument {len(counts)}") for x in part]
-        structures.append(structure)
-        counts.append(len(part))
-    return leaves, structures, counts
+class _Primals:
+    """Where to differentiate, taken apart: leaves that have derivatives, and the trees that they stand in."""
+
+    __slots__ = ("leaves", "structure", "structures")
+
+    def __init__(self, primals: Sequence[Tree], name: str) -> None:
+        leaves, self.structure = flatten_call(tuple(primals), {})
+        self.structures = argument_structures(self.structure)
+        self.leaves = [
+            x if type(x) is np.ndarray and x.dtype.kind in "fc" else float_leaf(x, name, partial(self._name, i)) for i, x in enumerate(leaves)
+        ]
+
+    def _name(self, i: int) -> str:
+        owners = [k for k, structure in enumerate(self.structures) for _ in range(leaf_count(structure))]
+        return f"argument {owners[i]}"
+
+    def trace(self, function: Function, name: str, reason: str | None = None) -> Traced:
+        """One run of the function here; `name` is that of the transform."""
+        if not callable(function):
+            raise UnsupportedArgumentError(f"{name} takes a function first, got {function!r}")
+        return trace_call(function, self.leaves, self.structure, reason)
+
+    def active(self, traced: Traced) -> tuple[bool, ...]:
+        """Mask of the program's inputs: all but what was captured."""
+        return traced.active([True] * len(self.leaves))
+
+    def tangents(self, given: Sequence[Leaf]) -> list[Leaf]:
+        """Leaves of tangents, checked against the primals."""
+        return matching_tangents(given, self.structures, [leaf_type(x)[1] for x in self.leaves])
 
 
-def _call_with(function: Callable[..., Any], structures: Sequence[Any], counts: Sequence[int]) -> Callable[..., Any]:
-    """The function on flat leaves."""
-
-    def flat(*leaves: Any) -> Any:
-        args, position = [], 0
-        for structure, count in zip(structures, counts, strict=True):
-            part = leaves[position : position + count]
-            args.append(part[0] if structure is None else tree.unflatten(structure, part))
-            position += count
-        return function(*args)
-
-    return flat if any(s is not None for s in structures) else function
-
-
-def _rebuild(structures: Sequence[Any], counts: Sequence[int], values: Sequence[Any], leaves: Sequence[Any]) -> tuple[Any, ...]:
-    out, position = [], 0
-    values = [as_scalar_or_array(v, x) for v, x in zip(values, leaves, strict=True)]
-    for structure, count in zip(structures, counts, strict=True):
-        part = values[position : position + count]
-        out.append(part[0] if structure is None else tree.unflatten(structure, part))
-        position += count
-    return tuple(out)
-
-
-def _check_numbers(traced: Traced, name: str) -> None:
-    if traced.out_static:
-        found = next(iter(traced.out_static.values()))
-        raise UnsupportedArgumentError(f"{name} of a function that returns {found!r}: outputs must be numbers and arrays (use has_aux for others)")
+def _like_primals(structure: Structure, leaves: Sequence[Leaf], values: Sequence[Leaf]) -> tuple[Tree, ...]:
+    """Cotangents in the trees of the primals, arrays where those are."""
+    return unflatten_call(structure, [as_scalar_or_array(v, x) for v, x in zip(values, leaves, strict=True)])[0]
 
 
 _SETTLING = threading.Lock()
+_ARRAY = np.empty(0)
+
+
+class _Point(NamedTuple):
+    """A function linearised at its primals; `structure` and `types` are those of the outputs that are differentiated."""
+
+    halves: Linearized
+    residuals: tuple[Leaf, ...]
+    structure: TreeDef | None
+    types: Sequence[ArrayType]
+
+
+def _linearized(fun: Function, at: _Primals, name: str, has_aux: bool) -> tuple[_Point, Tree, Tree]:
+    """(the point, the function's output there, aux)."""
+    traced = at.trace(fun, name)
+    n, structure = differentiated(traced, name, has_aux)
+    program, inputs = traced.program, traced.inputs()
+    main, aux = program, None
+    if has_aux:
+        main = memoised(program, ("outputs", n), lambda: Program(program.inputs, program.equations, program.outputs[:n]))
+    halves = linearize_program(main, at.active(traced))
+    outs = run_program(halves.forward, inputs)
+    if has_aux:
+        rest = memoised(program, ("aux", n), lambda: without_dead(Program(program.inputs, program.equations, program.outputs[n:])))
+        aux = unflatten_output(traced, [*[None] * n, *run_program(rest, inputs)])[1]
+    return _Point(halves, tuple(outs[n:]), structure, main.output_types), build(structure, outs[:n]), aux
 
 
 class Pullback:
     """The linear map from cotangents of the output to cotangents of the arguments; may be called any number of times."""
 
-    __slots__ = ("_counts", "_evaluate", "_halves", "_leaves", "_residuals", "_structure", "_structures", "_types")
+    __slots__ = ("_evaluate", "_leaves", "_point", "_structure")
 
-    def __init__(self, halves: Linearized, traced: Traced, residuals: Sequence[Any], structures: Any, counts: Any, leaves: Any, types: Any) -> None:
-        self._halves, self._residuals = halves, tuple(residuals)
-        self._structure, self._types = traced.out_structure, types
-        self._structures, self._counts = structures, counts
-        self._evaluate: Callable[..., Any] | None = None
-        # only whether a leaf was an array is needed, never its value
-        self._leaves = [np.empty(0) if isinstance(x, np.ndarray) else None for x in leaves]
+    def __init__(self, point: _Point, at: _Primals) -> None:
+        self._point, self._structure = point, at.structure
+        # of the primals only whether a leaf was an array is needed, never its value
+        self._leaves = [_ARRAY if isinstance(x, np.ndarray) else None for x in at.leaves]
+        self._evaluate: Function | None = None
 
-    def _settle(self, program: Program) -> Callable[..., Any]:
+    def _settle(self, program: Program) -> Function:
         """One evaluator for life: the same cotangent gives the same bits, from any thread."""
         with _SETTLING:
             if self._evaluate is None:
                 self._evaluate = executable(program).settled()
             return self._evaluate
 
-    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+    def __call__(self, cotangent: Tree) -> tuple[Tree, ...]:
         """Cotangents of the arguments, a tuple with one entry for each."""
-        cts = matching(cotangent, self._structure, self._types, "cotangent", "output")
-        active = [ct for ct, on in zip(cts, self._halves.out_active, strict=True) if on]
-        program, operands = derivative.pullback(self._halves), [*self._residuals, *active]
+        point = self._point
+        cts = matching(cotangent, point.structure, point.types, "cotangent", "output")
+        active = [ct for ct, on in zip(cts, point.halves.out_active, strict=True) if on]
+        program, operands = derivative.pullback(point.halves), [*point.residuals, *active]
         if any(type(x) is Tracer for x in operands):
             outs = run_program(program, operands)
         else:
             outs = (self._evaluate or self._settle(program))(*operands)
-        return _rebuild(self._structures, self._counts, outs, self._leaves)
+        return _like_primals(self._structure, self._leaves, outs)
 
 
-def _forward(fun: Callable[..., Any], primals: Sequence[Any], name: str, has_aux: bool = False) -> Any:
-    """(traced, halves, values of the outputs, residuals, structures, counts, leaves, aux)."""
-    if not callable(fun):
-        raise UnsupportedArgumentError(f"{name} takes a function first, got {fun!r}")
-    leaves, structures, counts = _trees(primals, name)
-    traced = trace_call(_call_with(fun, structures, counts), leaves, len(leaves))
-    aux_at = None
-    program = traced.program
-    if has_aux:
-        inner = paired_structure(traced, name)
-        aux_at = inner.num_leaves
-        key = ("outputs", aux_at)
-        if key not in program.memo:
-            program.memo[key] = Program(program.inputs, program.equations, program.outputs[:aux_at])
-    else:
-        _check_numbers(traced, name)
-    active = traced.active([True] * len(leaves))
-    main = program if aux_at is None else program.memo["outputs", aux_at]
-    halves = linearize_program(main, active)
-    outs = run_program(halves.forward, traced.inputs())
-    n = len(main.outputs)
-    aux = None
-    if has_aux:
-        key = ("aux", aux_at)
-        if key not in program.memo:
-            program.memo[key] = without_dead(Program(program.inputs, program.equations, program.outputs[aux_at:]))
-        values = run_program(program.memo[key], traced.inputs())
-        aux = unflatten_output(traced, [None] * n + list(values))[1]
-        traced.out_structure = None if inner.is_leaf() else inner
-    return traced, halves, outs[:n], outs[n:], structures, counts, leaves, aux, main.output_types
-
-
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     """Value of a function, and the pullback of cotangents through it.
 
     Parameters
@@ -184,17 +175,13 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 2.0]))
     (array([ 1., -2.]),)
     """
-    traced, halves, outs, residuals, structures, counts, leaves, aux, types = _forward(fun, primals, "vjp", has_aux)
-    pullback = Pullback(halves, traced, residuals, structures, counts, leaves, types)
-    out = _output(traced, outs)
+    at = _Primals(primals, "vjp")
+    point, out, aux = _linearized(fun, at, "vjp", has_aux)
+    pullback = Pullback(point, at)
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 
-def _output(traced: Traced, values: Sequence[Any]) -> Any:
-    return values[0] if traced.out_structure is None else tree.unflatten(traced.out_structure, values)
-
-
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     """Value of a function, and its linear approximation there.
 
     Parameters
@@ -228,27 +215,24 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> out, push(1.0), push(2.0)
     (np.float64(9.0), np.float64(6.0), np.float64(12.0))
     """
-    traced, halves, outs, residuals, structures, _, leaves, aux, types = _forward(fun, primals, "linearize", has_aux)
-    wanted = [leaf_type(x)[1] for x in leaves]
+    at = _Primals(primals, "linearize")
+    point, out, aux = _linearized(fun, at, "linearize", has_aux)
 
-    def pushforward(*tangents: Any) -> Any:
+    def pushforward(*tangents: Tree) -> Tree:
         """The tangent of the output."""
-        ts = matching_tangents(tangents, structures, wanted)
-        found = iter(run_program(halves.linear, [*residuals, *ts]))
-        full = [next(found) if on else _zeros(kind) for on, kind in zip(halves.out_active, types, strict=True)]
-        return _output(traced, full)
+        found = run_program(point.halves.linear, [*point.residuals, *at.tangents(tangents)])
+        return build(point.structure, _with_zeros(found, point.halves.out_active, point.types))
 
-    out = _output(traced, outs)
     return (out, pushforward, aux) if has_aux else (out, pushforward)
 
 
-def _zeros(kind: ArrayType) -> Any:
-    """The zero tangent of an output that does not depend on the arguments."""
-    dtype = kind.dtype if kind.is_inexact else np.dtype(np.float64)
-    return np.zeros(kind.shape, dtype)[()]
+def _with_zeros(found: Iterable[Leaf], on: Sequence[bool], types: Sequence[ArrayType]) -> list[Leaf]:
+    """Tangents of all outputs: zero where one does not depend on the arguments."""
+    given = iter(found)
+    return [next(given) if o else np.zeros(k.shape, k.dtype if k.is_inexact else np.float64)[()] for o, k in zip(on, types, strict=True)]
 
 
-def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+def jvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree], has_aux: bool = False) -> Tree:
     """Value of a function and its directional derivative, in one forward pass.
 
     Parameters
@@ -286,31 +270,23 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     return _pushed(fun, primals, tangents, has_aux, "jvp")
 
 
-def _pushed(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool, name: str) -> Any:
+def _pushed(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree], has_aux: bool, name: str) -> Tree:
     """jvp, under the name that its errors give."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TreeMismatchError(f"{name} takes its primals and tangents as tuples or lists: {name}(f, (x,), (t,))")
-    leaves, structures, counts = _trees(primals, name)
-    traced = trace_call(_call_with(fun, structures, counts), leaves, len(leaves))
-    ts = matching_tangents(tangents, structures, [leaf_type(x)[1] for x in leaves])
-    count = len(traced.program.outputs)
-    if has_aux:
-        count = paired_structure(traced, name).num_leaves
-    else:
-        _check_numbers(traced, name)
-    pushed, on = jvp_program(traced.program, traced.active([True] * len(leaves)), ())
+    at = _Primals(primals, name)
+    traced = at.trace(fun, name)
+    ts = at.tangents(tangents)
+    count, structure = differentiated(traced, name, has_aux)
+    pushed, on = jvp_program(traced.program, at.active(traced), ())
     outs = run_program(pushed, [*traced.inputs(), *ts])
     m = len(traced.program.outputs)
-    given = iter(outs[m:])
-    all_tangents = [next(given) if o else _zeros(k) for o, k in zip(on, traced.program.output_types, strict=True)]
+    tangent = build(structure, _with_zeros(outs[m:], on, traced.program.output_types)[:count])
     value = unflatten_output(traced, outs[:m])
-    if not has_aux:
-        return value, unflatten_output(traced, all_tangents)
-    tangent = unflatten_output(traced, [*all_tangents[:count], *[None] * (m - count)])[0]
-    return value[0], tangent, value[1]
+    return (value[0], tangent, value[1]) if has_aux else (value, tangent)
 
 
-def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
+def linear_transpose(fun: Function, *primals: Tree) -> Function:
     """The transpose of a linear function.
 
     Parameters
@@ -338,25 +314,25 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     >>> linear_transpose(lambda x: 3.0 * x[1:], np.zeros(3))(np.array([1.0, 2.0]))
     (array([0., 3., 6.]),)
     """
-    leaves, structures, counts = _trees(primals, "linear_transpose")
-    traced = trace_call(_call_with(fun, structures, counts), leaves, len(leaves), "an argument of a function to be transposed")
-    _check_numbers(traced, "linear_transpose")
-    program = derivative.transposed(traced.program, traced.active([True] * len(leaves)))
+    at = _Primals(primals, "linear_transpose")
+    traced = at.trace(fun, "linear_transpose", "an argument of a function to be transposed")
+    _, structure = differentiated(traced, "linear_transpose", False)
+    program = derivative.transposed(traced.program, at.active(traced))
     if program is None:
         raise MissingRuleError(
             "linear_transpose needs a function that is linear in all its arguments, but the derivative of this one depends on them: hold what "
             "it is not linear in as a captured value, or transpose its derivative with vjp"
         )
 
-    def transposed(cotangent: Any) -> tuple[Any, ...]:
+    def transposed(cotangent: Tree) -> tuple[Tree, ...]:
         """Cotangents of the arguments."""
-        cts = matching(cotangent, traced.out_structure, traced.program.output_types, "cotangent", "output")
-        return _rebuild(structures, counts, run_program(program, [*traced.captured, *cts]), leaves)
+        cts = matching(cotangent, structure, traced.program.output_types, "cotangent", "output")
+        return _like_primals(at.structure, at.leaves, run_program(program, [*traced.captured, *cts]))
 
     return transposed
 
 
-def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def hvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree]) -> Tree:
     """Product of the Hessian with a vector, forward over reverse: about twice the cost of a gradient.
 
     Parameters
@@ -394,7 +370,7 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 _STOP = Door("stop_gradient", lambda x: stop(x) if isinstance(x, Tracer) and x.type.is_inexact else x)
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: Leaf) -> Tree:
     """The same value, constant for every derivative.
 
     Parameters

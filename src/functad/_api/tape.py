@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from functad._api.tape_steps import Backward, Step, Variant, marked_step, step_of
-from functad._core.program import Atom, Literal, Var
+from functad._core.program import Atom, Literal, Program, Var
 from functad._core.trie import Recorded
 from functad._transforms.marking import Marker
 
-__all__ = ["LEAST_STEPS", "MOST_CALLS", "Tape"]
+__all__ = ["LEAST_STEPS", "MOST_CALLS", "Tape", "tape_of"]
 
 LEAST_STEPS = 100  # shorter paths are made programs at once: their repeated calls are faster
 MOST_CALLS = 20  # a program costs about as much as this many calls of a tape
@@ -123,6 +123,11 @@ class Tape:
                 alive = tuple([v for v, has in zip(targets, back.structural, strict=True) if has and v in asked])
             wanted = tuple([has and v in asked for v, has in zip(targets, back.structural, strict=True)]) if alive else ()
             self.backward.append((back.function(wanted), at, given, masked, targets, alive))
+
+
+def tape_of(program: Program, active: Sequence[bool], first: int) -> Tape | None:
+    """The tape of a path that is long enough for one."""
+    return Tape(program, active, first) if isinstance(program, Recorded) and len(program.path) >= LEAST_STEPS else None
 
 
 def _steps(program: Recorded) -> list[tuple[Step, Vars, Vars]]:

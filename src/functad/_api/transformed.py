@@ -2,10 +2,9 @@
 
 import functools
 import types
-from collections.abc import Callable
-from typing import Any
 
 from functad.errors import UnsupportedArgumentError
+from functad.tree import Function, Tree
 
 __all__ = ["Transformed", "argument_mask"]
 
@@ -13,24 +12,24 @@ __all__ = ["Transformed", "argument_mask"]
 class Transformed:
     """A function under a transform."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, function: Function, **options: Tree) -> None:
         if not callable(function):
             raise UnsupportedArgumentError(f"{type(self).__name__.lower()} takes a function, got {function!r}")
         functools.update_wrapper(self, function)  # type: ignore[arg-type]  # subclasses define __call__
         self.function = function
         self.options = options
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: Tree, owner: type | None = None) -> Tree:
         return self if instance is None else types.MethodType(self, instance)  # type: ignore[arg-type]  # subclasses define __call__
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Tree, ...]:
         return _rebuild, (type(self), self.function, self.options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__.lower()}({getattr(self.function, '__qualname__', self.function)!s})"
 
 
-def _rebuild(kind: type[Transformed], function: Callable[..., Any], options: dict[str, Any]) -> Transformed:
+def _rebuild(kind: type[Transformed], function: Function, options: dict[str, Tree]) -> Transformed:
     return kind(function, **options)
 
 

@@ -1,11 +1,36 @@
 """NumPy's vocabulary, spelt in primitives.
 
 Importing this package gives tracers their NumPy face: operators, methods, and the doors behind `np.*` calls.
+Its files, each of which knows only those above it:
+
+* `arguments`: what NumPy's functions take and give, as types, and the arguments that many of them share
+* `dispatch`: how a NumPy call on traced values finds its implementation
+* `promote`: promotion, casts and broadcasting made explicit
+* `shaping`: reshaping, reordering, joining, splitting, broadcasting
+* `ufuncs`: ufuncs and Python's operators
+* `creating`: arrays like others, ranges, choices, rounding, casts, parts of complex numbers
+* `indexing`: `x[...]` in all of its forms
+* `objects`: lists and object arrays that hold traced values
+* `rearranging`: elements moved to places that are known beforehand
+* `reducing`: sums, means, spreads, extremes, truth, running sums
+* `algebra`: products of arrays, traces
+* `comparing`: comparison of whole arrays, tests of their elements
+* `reading`: places that an index, a mask or a value decides
+* `skipping`: reductions that skip NaN
+* `sorting`: sorting, ranking, and what is read off a sorted array
+* `ufunc_methods`: `np.add.reduce`, `np.multiply.outer` and their like
+* `einsum`: any subscripts, in products of two operands
+* `interpolate`: interpolation, sums and slopes over sample points
+* `methods`: the rest of ndarray's face: attributes, methods, conversions, writing
+* `norms`: norms of vectors and matrices
+* `linear_algebra`: systems, inverses, decompositions
 """
 
 from functad._numpy import algebra as algebra
+from functad._numpy import arguments as arguments
 from functad._numpy import comparing as comparing
 from functad._numpy import creating as creating
+from functad._numpy import dispatch as dispatch
 from functad._numpy import einsum as einsum
 from functad._numpy import indexing as indexing
 from functad._numpy import interpolate as interpolate
@@ -13,6 +38,7 @@ from functad._numpy import linear_algebra as linear_algebra
 from functad._numpy import methods as methods
 from functad._numpy import norms as norms
 from functad._numpy import objects as objects
+from functad._numpy import promote as promote
 from functad._numpy import reading as reading
 from functad._numpy import rearranging as rearranging
 from functad._numpy import reducing as reducing

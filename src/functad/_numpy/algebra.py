@@ -5,89 +5,71 @@ counts a Python scalar with its own dtype (`np.dot(float32 array, 2.0)` is float
 of `vdot`, `vecdot` and `vecmat` is conjugated.  `einsum` has its own module.
 """
 
-import operator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from functad._core.recorder import Door, binary
 from functad._core.tracer import Tracer, install
+from functad._numpy.arguments import Axes, DTypeLike, Operand, Result, Value, axis_of
 from functad._numpy.dispatch import DOORS, implements, record_call, refuse
 from functad._numpy.promote import broadcast_shapes, broadcast_to, cast, operand, with_shape
+from functad._numpy.rearranging import diagonal_of
 from functad._primitives import linalg
 from functad._primitives.dot import dot, matrix_product, reordered
 from functad._primitives.elementwise import mul, neg, sub
 from functad._primitives.logic import conj, logical_and
 from functad._primitives.reduce import reduce_any, reduce_sum
 from functad._primitives.shape import concatenate, slice_
-from functad.errors import MutationError, ShapeMismatchError
+from functad.errors import ShapeMismatchError
 
-__all__ = ["axis_of", "component", "conjugate", "diagonal_of", "matmul", "no_output", "strong", "sum_of", "times"]
+__all__ = ["component", "conjugate", "matmul", "strong", "sum_of", "times"]
 
 
 # ---- pieces
 
 
-def no_output(function: str, out: Any) -> None:
-    """Refuse `out=`: the array given would have to be written."""
-    if out is not None:
-        raise MutationError(f"np.{function}(..., out=...) would write traced values into an array: use the result, `z = np.{function}(...)`")
-
-
-def strong(*xs: Any, dtype: Any = None) -> list[Any]:
+def strong(*xs: Operand, dtype: DTypeLike = None) -> list[Result]:
     """The operands in one dtype, to which Python scalars contribute theirs."""
     given = [operand(x) for x in xs]
     common = np.result_type(*[x.type.dtype for x in given]) if dtype is None else np.dtype(dtype)
     return [cast(x, common) for x in given]
 
 
-def axis_of(axis: Any, ndim: int) -> int:
-    """A non-negative axis, or NumPy's complaint."""
-    place = operator.index(axis)
-    if not -ndim <= place < ndim:
-        raise np.exceptions.AxisError(place, ndim)
-    return place % ndim
-
-
-def conjugate(x: Any) -> Any:
+def conjugate(x: Operand) -> Result:
     """The complex conjugate; a real array itself."""
     return conj(x) if x.type.dtype.kind == "c" else x
 
 
-def sum_of(x: Any, axes: Sequence[int], keepdims: bool = False) -> Any:
+def sum_of(x: Value, axes: Sequence[int]) -> Result:
     """The sum in the dtype of x (of booleans: their or)."""
     axes = tuple(sorted(axes))
-    if x.type.dtype.kind == "b":
-        out = reduce_any(x, axes=axes)
-    else:
-        out = reduce_sum(x, axes=axes) if axes else x
-    return with_shape(out, [1 if i in axes else n for i, n in enumerate(x.type.shape)]) if keepdims else out
+    return (reduce_any if x.type.dtype.kind == "b" else reduce_sum)(x, axes=axes) if axes else x
 
 
-def component(x: Any, i: int) -> Any:
+def component(x: Operand, i: int) -> Result:
     """x[..., i]."""
     n = x.type.ndim
     part = slice_(x, start=(*[0] * (n - 1), i), size=(*x.type.shape[:-1], 1), step=(1,) * n)
     return with_shape(part, x.type.shape[:-1])
 
 
-def product(x: Any, y: Any) -> Any:
+def product(x: Operand, y: Operand) -> Result:
     """Elementwise, with broadcasting; both have one dtype."""
     shape = broadcast_shapes(x.type.shape, y.type.shape)
     return times(broadcast_to(x, shape), broadcast_to(y, shape))
 
 
-def times(x: Any, y: Any) -> Any:
+def times(x: Operand, y: Operand) -> Result:
     """x * y of one shape and dtype."""
     return logical_and(x, y) if x.type.dtype.kind == "b" else mul(x, y)
 
 
-def _ravelled(x: Any) -> Any:
+def _ravelled(x: Operand) -> Result:
     return with_shape(x, (x.type.size,))
 
 
-def _moved_last(x: Any, axis: Any) -> Any:
+def _moved_last(x: Operand, axis: Axes) -> Result:
     n = x.type.ndim
     place = axis_of(axis, n)
     return reordered(x, [*[i for i in range(n) if i != place], place])
@@ -97,9 +79,8 @@ def _moved_last(x: Any, axis: Any) -> Any:
 
 
 @implements(np.dot, numeric=("a", "b"), method="dot")
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
+def _dot(a: Operand, b: Operand, out: object = None) -> Result:
     """Over the last axis of a and the last but one of b; a product where one is a scalar."""
-    no_output("dot", out)
     x, y = strong(a, b)
     n, m = x.type.ndim, y.type.ndim
     if n == 0 or m == 0:
@@ -108,7 +89,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
     return dot(x, y, contract=((n - 1,), (max(m - 2, 0),)), batch=((), ()))
 
 
-def _check_aligned(function: str, x: Any, y: Any, i: int, j: int) -> None:
+def _check_aligned(function: str, x: Operand, y: Operand, i: int, j: int) -> None:
     if x.type.shape[i] != y.type.shape[j]:
         raise ShapeMismatchError(
             f"np.{function}: shapes {x.type.shape} and {y.type.shape} not aligned: {x.type.shape[i]} (axis {i}) != {y.type.shape[j]} (axis {j})"
@@ -116,7 +97,7 @@ def _check_aligned(function: str, x: Any, y: Any, i: int, j: int) -> None:
 
 
 @implements(np.inner, numeric=("a", "b"))
-def _inner(a: Any, b: Any) -> Any:
+def _inner(a: Operand, b: Operand) -> Result:
     x, y = strong(a, b)
     n, m = x.type.ndim, y.type.ndim
     if n == 0 or m == 0:
@@ -126,44 +107,38 @@ def _inner(a: Any, b: Any) -> Any:
 
 
 @implements(np.vdot, numeric=("a", "b"))
-def _vdot(a: Any, b: Any) -> Any:
+def _vdot(a: Operand, b: Operand) -> Result:
     x, y = (_ravelled(x) for x in strong(a, b))
     _check_aligned("vdot", x, y, 0, 0)
     return dot(conjugate(x), y, contract=((0,), (0,)), batch=((), ()))
 
 
 @implements(np.outer, numeric=("a", "b"))
-def _outer(a: Any, b: Any, out: Any = None) -> Any:
-    no_output("outer", out)
+def _outer(a: Operand, b: Operand, out: object = None) -> Result:
     return _outer_of(*[_ravelled(x) for x in strong(a, b)])
 
 
-def _outer_of(x: Any, y: Any) -> Any:
+def _outer_of(x: Operand, y: Operand) -> Result:
     return product(with_shape(x, (x.type.size, 1)), y)
 
 
 @implements(np.linalg.outer, numeric=("x1", "x2"))
-def _linalg_outer(x1: Any, x2: Any, /) -> Any:
+def _linalg_outer(x1: Operand, x2: Operand, /) -> Result:
     x, y = strong(x1, x2)
     if x.type.ndim != 1 or y.type.ndim != 1:
         raise ShapeMismatchError(f"np.linalg.outer takes vectors; the arguments have {x.type.ndim} and {y.type.ndim} dimensions")
     return _outer_of(x, y)
 
 
-@implements(np.tensordot, numeric=("a", "b"), structural=("axes",))
-def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    return tensordot_of(a, b, axes)
-
-
-def tensordot_of(a: Any, b: Any, axes: Any) -> Any:
-    """np.tensordot on operands."""
+def tensordot_of(a: Operand, b: Operand, axes: Operand = 2) -> Result:
+    """Over the last axes of a and the first of b, or over the pairs of axes given."""
     x, y = strong(a, b)
     n, m = x.type.ndim, y.type.ndim
     if isinstance(axes, (int, np.integer)):
         count = int(axes)
         if count > min(n, m):
             raise ShapeMismatchError(f"np.tensordot over {count} axes of arrays of shapes {x.type.shape} and {y.type.shape}")
-        pairs: Any = (range(n - count, n), range(count))
+        pairs: Result = (range(n - count, n), range(count))
     else:
         pairs = [[part] if np.ndim(part) == 0 else list(part) for part in axes]
     places = tuple(tuple(axis_of(i, k) for i in part) for part, k in zip(pairs, (n, m), strict=True))
@@ -174,13 +149,12 @@ def tensordot_of(a: Any, b: Any, axes: Any) -> Any:
     return dot(x, y, contract=places, batch=((), ()))
 
 
-@implements(np.linalg.tensordot, numeric=("x1", "x2"), structural=("axes",))
-def _linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return tensordot_of(x1, x2, axes)
+implements(np.tensordot, numeric=("a", "b"), structural=("axes",))(tensordot_of)
+implements(np.linalg.tensordot, numeric=("x1", "x2"), structural=("axes",))(lambda x1, x2, /, *, axes=2: tensordot_of(x1, x2, axes))
 
 
 @implements(np.kron, numeric=("a", "b"))
-def _kron(a: Any, b: Any) -> Any:
+def _kron(a: Operand, b: Operand) -> Result:
     x, y = strong(a, b)
     n = max(x.type.ndim, y.type.ndim)
     left, right = ((*[1] * (n - v.type.ndim), *v.type.shape) for v in (x, y))
@@ -192,7 +166,7 @@ def _kron(a: Any, b: Any) -> Any:
 # ---- matmul: stacks of matrices
 
 
-def matmul(a: Any, b: Any, dtype: Any = None) -> Any:
+def matmul(a: Operand, b: Operand, dtype: DTypeLike = None) -> Result:
     """NumPy's rules: vectors lose the axis they are given, leading axes broadcast."""
     x, y = strong(a, b, dtype=dtype)
     n, m = x.type.ndim, y.type.ndim
@@ -208,7 +182,7 @@ def matmul(a: Any, b: Any, dtype: Any = None) -> Any:
     return matrix_product(broadcast_to(x, (*leading, *x.type.shape[-2:])), broadcast_to(y, (*leading, *y.type.shape[-2:])))
 
 
-def _vecdot(a: Any, b: Any, dtype: Any = None, axis: int = -1) -> Any:
+def _vecdot(a: Operand, b: Operand, dtype: DTypeLike = None, axis: int = -1) -> Result:
     x, y = (_moved_last(x, axis) for x in strong(a, b, dtype=dtype))
     _check_aligned("vecdot", x, y, x.type.ndim - 1, y.type.ndim - 1)
     if x.type.ndim == 1 and y.type.ndim == 1:
@@ -217,7 +191,7 @@ def _vecdot(a: Any, b: Any, dtype: Any = None, axis: int = -1) -> Any:
     return sum_of(out, (out.type.ndim - 1,))
 
 
-def _matvec(a: Any, b: Any, dtype: Any = None) -> Any:
+def _matvec(a: Operand, b: Operand, dtype: DTypeLike = None) -> Result:
     """Matrices times vectors, both stacked."""
     x, y = strong(a, b, dtype=dtype)
     if y.type.ndim == 1:
@@ -225,7 +199,7 @@ def _matvec(a: Any, b: Any, dtype: Any = None) -> Any:
     return _without_axis(matmul(x, with_shape(y, (*y.type.shape, 1))), -1)
 
 
-def _vecmat(a: Any, b: Any, dtype: Any = None) -> Any:
+def _vecmat(a: Operand, b: Operand, dtype: DTypeLike = None) -> Result:
     """Conjugated vectors times matrices, both stacked."""
     x, y = strong(a, b, dtype=dtype)
     x = conjugate(x)
@@ -234,17 +208,17 @@ def _vecmat(a: Any, b: Any, dtype: Any = None) -> Any:
     return _without_axis(matmul(with_shape(x, (*x.type.shape[:-1], 1, x.type.shape[-1])), y), -2)
 
 
-def _without_axis(x: Any, axis: int) -> Any:
+def _without_axis(x: Operand, axis: int) -> Result:
     place = axis % x.type.ndim
     return with_shape(x, [n for i, n in enumerate(x.type.shape) if i != place])
 
 
-def _declare(ufunc: Any, implementation: Any, keywords: Sequence[str]) -> Door:
+def _declare(ufunc: Operand, implementation: Operand, keywords: Sequence[str]) -> Door:
     """The door of a ufunc of products; two operands and nothing else are the hot path."""
     door = Door(ufunc.__name__, implementation)
     data = frozenset(("a", "b"))
 
-    def call(*xs: Any, **kwargs: Any) -> Any:
+    def call(*xs: Operand, **kwargs: Operand) -> Result:
         if not kwargs and len(xs) == 2 and not isinstance(xs[0], (list, tuple)) and not isinstance(xs[1], (list, tuple)):
             return binary(door, *xs)
         for name in [k for k, v in kwargs.items() if (k, v) in _HARMLESS]:
@@ -269,7 +243,7 @@ if hasattr(np, "matvec"):  # since NumPy 2.2
     _declare(np.vecmat, _vecmat, ["dtype"])
 
 
-def _operator(left: Any, right: Any) -> Any:
+def _operator(left: Operand, right: Operand) -> Result:
     if type(left) in _LISTS or type(right) in _LISTS:
         return DOORS[np.matmul](left, right)
     return binary(_MATMUL, left, right)
@@ -280,20 +254,13 @@ install("__matmul__", lambda self, other: binary(_MATMUL, self, other) if type(o
 install("__rmatmul__", lambda self, other: _operator(other, self))
 
 
-@implements(np.linalg.matmul, numeric=("x1", "x2"))
-def _linalg_matmul(x1: Any, x2: Any, /) -> Any:
-    return matmul(x1, x2)
-
-
-@implements(np.linalg.vecdot, numeric=("x1", "x2"))
-def _linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return _vecdot(x1, x2, axis=axis)
+implements(np.linalg.matmul, numeric=("x1", "x2"))(lambda x1, x2, /: matmul(x1, x2))
+implements(np.linalg.vecdot, numeric=("x1", "x2"))(lambda x1, x2, /, *, axis=-1: _vecdot(x1, x2, axis=axis))
 
 
 @implements(np.linalg.multi_dot, numeric=("arrays",))
-def _multi_dot(arrays: Any, *, out: Any = None) -> Any:
+def _multi_dot(arrays: Operand, *, out: object = None) -> Result:
     """Products in the order that needs the fewest multiplications (Cormen et al., Introduction to Algorithms, 15.2)."""
-    no_output("linalg.multi_dot", out)
     xs = strong(*arrays)
     if len(xs) < 2:
         raise ShapeMismatchError("np.linalg.multi_dot takes at least two arrays")
@@ -308,7 +275,7 @@ def _multi_dot(arrays: Any, *, out: Any = None) -> Any:
     return with_shape(product_of_all, [n for n, dropped in zip((rows, columns), ends, strict=True) if not dropped])
 
 
-def _chain(xs: Sequence[Any]) -> Any:
+def _chain(xs: Sequence[Operand]) -> Result:
     sizes = [xs[0].type.shape[0], *[x.type.shape[1] for x in xs]]
     best: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(len(xs))}
     for width in range(1, len(xs)):
@@ -316,7 +283,7 @@ def _chain(xs: Sequence[Any]) -> Any:
             j = i + width
             best[i, j] = min((best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
 
-    def multiplied(i: int, j: int) -> Any:
+    def multiplied(i: int, j: int) -> Result:
         if i == j:
             return xs[i]
         split = best[i, j][1]
@@ -332,14 +299,14 @@ _CROSS_SIZES = (2, 3) if np.lib.NumpyVersion(np.__version__) < "2.5.0" else (3,)
 
 
 @implements(np.cross, numeric=("a", "b"))
-def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def _cross(a: Operand, b: Operand, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Result:
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = strong(a, b)
     return _cross_of(x, y, axisa, axisb, axisc)
 
 
-def _cross_of(x: Any, y: Any, axisa: Any, axisb: Any, axisc: Any) -> Any:
+def _cross_of(x: Operand, y: Operand, axisa: Operand, axisb: Operand, axisc: Operand) -> Result:
     x, y = _moved_last(x, axisa), _moved_last(y, axisb)
     if x.type.shape[-1] not in _CROSS_SIZES or y.type.shape[-1] not in _CROSS_SIZES:
         sizes = " or ".join(map(str, _CROSS_SIZES))
@@ -347,7 +314,7 @@ def _cross_of(x: Any, y: Any, axisa: Any, axisb: Any, axisc: Any) -> Any:
     left = [component(x, i) for i in range(x.type.shape[-1])]
     right = [component(y, i) for i in range(y.type.shape[-1])]
 
-    def area(i: int, j: int) -> Any:
+    def area(i: int, j: int) -> Result:
         """x_i y_j - x_j y_i, where a missing third element is zero."""
         terms = [product(left[p], right[q]) if p < len(left) and q < len(right) else None for p, q in ((i, j), (j, i))]
         if terms[1] is None:
@@ -364,7 +331,7 @@ def _cross_of(x: Any, y: Any, axisa: Any, axisb: Any, axisc: Any) -> Any:
 
 
 @implements(np.linalg.cross, numeric=("x1", "x2"))
-def _linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def _linalg_cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Result:
     x, y = strong(x1, x2)
     if x.type.shape[axis_of(axis, x.type.ndim)] != 3 or y.type.shape[axis_of(axis, y.type.ndim)] != 3:
         raise ShapeMismatchError(f"np.linalg.cross takes vectors of 3 elements; the shapes are {x.type.shape} and {y.type.shape}")
@@ -374,19 +341,7 @@ def _linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 # ---- diagonals
 
 
-def diagonal_of(x: Any, offset: Any, axis1: Any, axis2: Any) -> Any:
-    """np.diagonal: the two axes are replaced by one, the last."""
-    n = x.type.ndim
-    if n < 2:
-        raise ShapeMismatchError("a diagonal needs an array of at least two dimensions")
-    first, second = axis_of(axis1, n), axis_of(axis2, n)
-    if first == second:
-        raise ShapeMismatchError("axis1 and axis2 of a diagonal cannot be the same")
-    moved = reordered(x, [*[i for i in range(n) if i not in (first, second)], first, second])
-    return linalg.diagonal(moved, operator.index(offset))
-
-
-def _trace(x: Any, offset: Any, axis1: Any, axis2: Any, dtype: Any) -> Any:
+def _trace(x: Operand, offset: Operand, axis1: Operand, axis2: Operand, dtype: DTypeLike) -> Result:
     parts = diagonal_of(operand(x), offset, axis1, axis2)
     kind = parts.type.dtype
     target = np.dtype(dtype) if dtype is not None else np.add.reduce(np.zeros(1, kind)).dtype  # small integers are added up as int64
@@ -394,24 +349,9 @@ def _trace(x: Any, offset: Any, axis1: Any, axis2: Any, dtype: Any) -> Any:
 
 
 @implements(np.trace, numeric=("a",), method="trace")
-def _numpy_trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
-    no_output("trace", out)
+def _numpy_trace(a: Operand, offset: Operand = 0, axis1: Operand = 0, axis2: Operand = 1, dtype: DTypeLike = None, out: object = None) -> Result:
     return _trace(a, offset, axis1, axis2, dtype)
 
 
-@implements(np.linalg.trace, numeric=("x",))
-def _linalg_trace(x: Any, /, *, offset: Any = 0, dtype: Any = None) -> Any:
-    return _trace(x, offset, -2, -1, dtype)
-
-
-@implements(np.linalg.diagonal, numeric=("x",), view=True)
-def _linalg_diagonal(x: Any, /, *, offset: Any = 0) -> Any:
-    return diagonal_of(operand(x), offset, -2, -1)
-
-
-@implements(np.linalg.matrix_transpose, np.matrix_transpose, numeric=("x",), view=True)
-def _matrix_transpose(x: Any, /) -> Any:
-    given = operand(x)
-    if given.type.ndim < 2:
-        raise ShapeMismatchError(f"matrix_transpose needs an array of at least two dimensions; this one has {given.type.ndim}")
-    return linalg.swapped(given)
+implements(np.linalg.trace, numeric=("x",))(lambda x, /, *, offset=0, dtype=None: _trace(x, offset, -2, -1, dtype))
+implements(np.linalg.diagonal, numeric=("x",), view=True)(lambda x, /, *, offset=0: diagonal_of(x, offset, -2, -1))

@@ -1,16 +1,13 @@
 """Arrays like others, ranges with traced ends, choices between arrays, casts, and the parts of complex numbers."""
 
-from typing import Any
-
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from functad._core.program import Literal
 from functad._core.types import array_type
-from functad._numpy import promote
-from functad._numpy.dispatch import DOORS, NO_VALUE, implements, refuse
-from functad._numpy.promote import as_array, as_bool, broadcast_shapes, broadcast_to, cast, known_dtype, operand, result_dtype
-from functad._numpy.reducing import given, no_out
+from functad._numpy.arguments import NO_VALUE, DTypeLike, Operand, Result, axis_of, given
+from functad._numpy.dispatch import DOORS, implements, refuse
+from functad._numpy.promote import as_array, as_bool, broadcast_shapes, broadcast_to, cast, known_dtype, operand, promote, result_dtype
+from functad._numpy.shaping import transposed
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import elementwise as e
 from functad._primitives import logic
@@ -21,13 +18,13 @@ __all__ = ["as_type"]
 # ---- like others
 
 
-def _like(x: Any, dtype: Any, shape: Any) -> Any:
+def _like(x: Operand, dtype: DTypeLike, shape: Operand) -> Result:
     kind = operand(x).type
     wanted = kind.shape if shape is None else tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
     return array_type(tuple(int(n) for n in wanted), kind.dtype if dtype is None else known_dtype(dtype))
 
 
-def _laid_out(function: str, order: Any, ndim: int, device: Any = None) -> None:
+def _laid_out(function: str, order: Operand, ndim: int, device: object = None) -> None:
     """Refuse the layouts and devices that results do not have."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
@@ -37,8 +34,10 @@ def _laid_out(function: str, order: Any, ndim: int, device: Any = None) -> None:
         refuse(function, "device", device, "there is but the CPU")
 
 
-def _filled_like(function: Any, value: Any) -> None:
-    def implementation(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def _filled_like(function: Operand, value: Operand) -> None:
+    def implementation(
+        a: Operand, dtype: DTypeLike = None, order: str = "K", subok: bool = True, shape: Operand = None, *, device: object = None
+    ) -> Result:
         kind = _like(a, dtype, shape)
         _laid_out(function.__name__, order, kind.ndim, device)
         return Literal(value, kind)
@@ -52,14 +51,16 @@ _filled_like(np.empty_like, 0)  # uninitialised in NumPy: zero is one of the val
 
 
 @implements(np.full_like, numeric=("a", "fill_value"), structural=("shape",))
-def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def full_like(
+    a: Operand, fill_value: Operand, dtype: DTypeLike = None, order: str = "K", subok: bool = True, shape: Operand = None, *, device: object = None
+) -> Result:
     kind = _like(a, dtype, shape)
     _laid_out("full_like", order, kind.ndim, device)
     return broadcast_to(cast(fill_value, kind.dtype), kind.shape)
 
 
 @implements(np.copy, numeric=("a",))
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+def copy(a: Operand, order: str = "K", subok: bool = False) -> Result:
     _laid_out("copy", order, operand(a).type.ndim)
     return operand(a)
 
@@ -67,13 +68,13 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
 # ---- ranges
 
 
-def _between(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
+def _between(start: Operand, stop: Operand, num: int, endpoint: bool, dtype: DTypeLike, axis: int) -> tuple[Result, Result]:
     """(samples, step), as NumPy computes them: count * step + start, and the end itself last."""
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     begin, end = operand(start), operand(stop)
     wide = result_dtype(begin, end, float(num))
-    begin, end = promote.promote(begin, end, dtype=wide)
+    begin, end = promote(begin, end, dtype=wide)
     lead = begin.type.shape
     divisions = num - 1 if endpoint else num
     width = apply_ufunc(np.subtract, end, begin)
@@ -89,25 +90,26 @@ def _between(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: 
         if np.issubdtype(dtype, np.integer):
             out = apply_ufunc(np.floor, out)
         out = cast(out, dtype)
-    axis = normalize_axis_index(axis, len(shape))
+    axis = axis_of(axis, len(shape))
     if axis:
-        from functad._numpy.shaping import transposed
-
         out = transposed(out, [*range(1, axis + 1), 0, *range(axis + 1, len(shape))])
     return out, step
 
 
 @implements(np.linspace, numeric=("start", "stop"), structural=("num", "axis"))
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *, device: Any = None
-) -> Any:
+    start: Operand, stop: Operand, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike = None, axis: int = 0, *,
+    device: object = None,
+) -> Result:  # fmt: skip
     _laid_out("linspace", "C", 0, device)
     out, step = _between(start, stop, num, endpoint, dtype, axis)
     return (out, step) if retstep else out
 
 
 @implements(np.logspace, numeric=("start", "stop", "base"), structural=("num", "axis"))
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+def logspace(
+    start: Operand, stop: Operand, num: int = 50, endpoint: bool = True, base: Operand = 10.0, dtype: DTypeLike = None, axis: int = 0
+) -> Result:
     if operand(base).type.ndim:
         refuse("logspace", "base", base, "give one number")
     out = apply_ufunc(np.power, base, _between(start, stop, num, endpoint, None, axis)[0])
@@ -118,14 +120,14 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 
 
 @implements(np.where, numeric=("condition", "x", "y"))
-def _where(condition: Any, x: Any, y: Any) -> Any:
+def _where(condition: Operand, x: Operand, y: Operand) -> Result:
     condition = as_bool(condition)
-    x, y = promote.promote(x, y)
+    x, y = promote(x, y)
     shape = broadcast_shapes(condition.type.shape, x.type.shape)
     return logic.select(broadcast_to(condition, shape), broadcast_to(x, shape), broadcast_to(y, shape))
 
 
-def _where_or_nonzero(condition: Any, *branches: Any, **kwargs: Any) -> Any:
+def _where_or_nonzero(condition: Operand, *branches: Operand, **kwargs: Operand) -> Result:
     if not branches and not kwargs:
         return DOORS[np.nonzero](condition)
     if len(branches) + len(kwargs) != 2:
@@ -137,10 +139,10 @@ DOORS[np.where] = _where_or_nonzero
 
 
 @implements(np.select, numeric=("condlist", "choicelist", "default"))
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist: Operand, choicelist: Operand, default: Operand = 0) -> Result:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
-    choices = promote.promote(*choicelist, default)
+    choices = promote(*choicelist, default)
     conditions = [operand(c) for c in condlist]
     if any(c.type.dtype.kind != "b" for c in conditions):
         raise TypeError("invalid entry in condlist: should be boolean ndarray")
@@ -151,13 +153,13 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return out
 
 
-def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def _piecewise(x: Operand, condlist: Operand, funclist: Operand, *args: Operand, **kw: Operand) -> Result:
     """Each function sees the whole of x; where decides, so that what is not taken leaves no trace in a derivative."""
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
     values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
-    out: Any = values.pop() if len(values) > len(conditions) else 0
+    out: Result = values.pop() if len(values) > len(conditions) else 0
     out = np.zeros_like(x) + out
     for condition, value in zip(conditions, values, strict=True):  # the last condition that holds decides
         out = np.where(condition, value, out)
@@ -168,8 +170,10 @@ DOORS[np.piecewise] = _piecewise
 
 
 @implements(np.clip, numeric=("a", "a_min", "a_max", "min", "max"))
-def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, *, min: Any = NO_VALUE, max: Any = NO_VALUE, **kwargs: Any) -> Any:
-    no_out("clip", out)
+def clip(
+    a: Operand, a_min: Operand = NO_VALUE, a_max: Operand = NO_VALUE, out: object = None, *, min: Operand = NO_VALUE, max: Operand = NO_VALUE,
+    **kwargs: object,
+) -> Result:  # fmt: skip
     for name, value in kwargs.items():
         refuse("clip", name, value)
     if (a_min is NO_VALUE) != (a_max is NO_VALUE):
@@ -178,20 +182,20 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, 
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low, high = a_min if given(a_min) else min, a_max if given(a_max) else max
     bounds = [b for b in (low, high) if given(b)]
-    x, *limits = promote.promote(a, *bounds)
+    x, *limits = promote(a, *bounds)
     if given(low):
         x = apply_ufunc(np.maximum, x, limits[0])
     return apply_ufunc(np.minimum, x, limits[-1]) if given(high) else x
 
 
 @implements(np.nan_to_num, numeric=("x", "nan", "posinf", "neginf"))
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: Operand, copy: bool = True, nan: Operand = 0.0, posinf: Operand = None, neginf: Operand = None) -> Result:
     if copy is False:
         refuse("nan_to_num", "copy", copy)
     return _replaced(operand(x), nan, posinf, neginf)
 
 
-def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+def _replaced(x: Operand, nan: Operand, posinf: Operand, neginf: Operand) -> Result:
     kind = x.type.dtype.kind
     if kind not in "fc":
         return x
@@ -209,12 +213,11 @@ def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 
 @implements(np.round, np.around, numeric=("a",), structural=("decimals",), method="round")
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    no_out("round", out)
+def round_(a: Operand, decimals: int = 0, out: object = None) -> Result:
     return _rounded(operand(a), decimals)
 
 
-def _rounded(x: Any, decimals: int) -> Any:
+def _rounded(x: Operand, decimals: int) -> Result:
     kind = x.type.dtype.kind
     if kind == "c":
         return logic.make_complex(*[_rounded(p(x), decimals) for p in (logic.real, logic.imag)])
@@ -228,7 +231,7 @@ def _rounded(x: Any, decimals: int) -> Any:
     return e.div(e.rint(e.mul(x, factor)), factor) if decimals > 0 else e.mul(e.rint(e.div(x, factor)), factor)
 
 
-def as_type(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def as_type(x: Operand, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Result:
     """ndarray.astype."""
     x, dtype = operand(x), known_dtype(dtype)
     _laid_out("astype", order, x.type.ndim)
@@ -240,7 +243,7 @@ def as_type(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok
 if hasattr(np, "astype"):
 
     @implements(np.astype, numeric=("x",))
-    def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    def astype(x: Operand, dtype: DTypeLike, /, *, copy: bool = True, device: object = None) -> Result:
         _laid_out("astype", "K", 0, device)
         return as_type(x, dtype)
 
@@ -249,19 +252,19 @@ if hasattr(np, "astype"):
 
 
 @implements(np.real, numeric=("val",), view=True)
-def real(val: Any) -> Any:
+def real(val: Operand) -> Result:
     x = operand(val)
     return logic.real(x) if x.type.dtype.kind == "c" else x
 
 
 @implements(np.imag, numeric=("val",), view=True)
-def imag(val: Any) -> Any:
+def imag(val: Operand) -> Result:
     x = operand(val)
     return logic.imag(x) if x.type.dtype.kind == "c" else Literal(0, x.type)
 
 
 @implements(np.angle, numeric=("z",))
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: Operand, deg: bool = False) -> Result:
     x = operand(z)
     if x.type.dtype.kind == "c":
         out = e.arctan2(logic.imag(x), logic.real(x))
@@ -272,7 +275,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @implements(np.real_if_close, numeric=("a",))
-def real_if_close(a: Any, tol: float = 100) -> Any:
+def real_if_close(a: Operand, tol: float = 100) -> Result:
     x = operand(a)
     if x.type.dtype.kind == "c":
         refuse("real_if_close", "a", x.type, "whether it becomes real depends on values: use np.real")

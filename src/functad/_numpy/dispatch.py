@@ -12,36 +12,38 @@ import builtins
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import NoReturn
 
 import numpy as np
 
 from functad._core.recorder import Door, binary, record, unary
 from functad._core.tracer import Tracer, install
 from functad._core.types import SCALAR_TYPES
+from functad._numpy.arguments import Implementation, Operand, Result, given
 from functad.errors import MutationError, UnsupportedArgumentError, UnsupportedFunctionError
 
-__all__ = ["DOORS", "NO_VALUE", "implements", "refuse"]
+__all__ = ["DOORS", "implements", "refuse"]
 
-NO_VALUE: Any = np._NoValue  # NumPy's own marker of "not given"
-DOORS: dict[Any, Callable[..., Any]] = {}  # NumPy function or ufunc -> caller
+DOORS: dict[Result, Implementation] = {}  # NumPy function or ufunc -> caller
 
 
 def implements(
-    *functions: Any, numeric: Sequence[str] = (), structural: Sequence[str] = (), method: str | None = None, view: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    *functions: Operand, numeric: Sequence[str] = (), structural: Sequence[str] = (), method: str | None = None, view: bool = False
+) -> Callable[[Implementation], Implementation]:
     """Declare the implementation of NumPy functions (aliases together)."""
 
-    def declare(implementation: Callable[..., Any]) -> Callable[..., Any]:
+    def declare(implementation: Implementation) -> Implementation:
         code = implementation.__code__  # inspect.signature costs 60 us a function at import
         names = code.co_varnames[: code.co_argcount]
         if code.co_flags & inspect.CO_VARARGS:
             names = (*names, code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
-        door = Door(getattr(functions[0], "__name__", str(functions[0])), implementation, view)
+        takes_out = "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        inner = _refusing_out(functions[0], implementation, names) if takes_out else implementation
+        door = Door(getattr(functions[0], "__name__", str(functions[0])), inner, view)
         data, values = frozenset(numeric), frozenset(structural)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Operand, **kwargs: Operand) -> Result:
             if len(args) == 1 and not kwargs and type(args[0]) is Tracer:
                 return unary(door, args[0])
             return record_call(door, names, data, values, args, kwargs)
@@ -59,6 +61,23 @@ def implements(
     return declare
 
 
+def no_out(function: Operand, out: object) -> None:
+    """Refuse `out=`: the array given would have to be written."""
+    if given(out):
+        name = _spelt(function)
+        raise MutationError(f"{name}(..., out=...) would write traced values into a plain NumPy array: use the result, `z = {name}(...)`")
+
+
+def _refusing_out(function: Operand, implementation: Implementation, names: Sequence[str]) -> Implementation:
+    """The implementation behind a look at `out`, which may stand among the positional parameters `names`."""
+
+    def checked(*args: Operand, **kwargs: Operand) -> Result:
+        no_out(function, {**dict(zip(names, args, strict=False)), **kwargs}.get("out"))
+        return implementation(*args, **kwargs)
+
+    return checked
+
+
 class _Slot:
     """Marks an operand's place in the frozen arguments."""
 
@@ -68,12 +87,12 @@ class _Slot:
 _SLOT = _Slot()
 
 
-def _all_numbers(x: Any) -> bool:
+def _all_numbers(x: Operand) -> bool:
     """Whether a list, however nested, holds Python's and NumPy's scalars only."""
     return all(type(v) in SCALAR_TYPES or (type(v) is list and _all_numbers(v)) for v in x)
 
 
-def _freeze(x: Any, data: bool, as_value: bool, operands: list[Any]) -> Any:
+def _freeze(x: Operand, data: bool, as_value: bool, operands: list[Operand]) -> Result:
     """What stands for an argument in the key: itself, or a slot and one more operand."""
     kind = type(x)
     if kind is Tracer:
@@ -106,7 +125,7 @@ def _freeze(x: Any, data: bool, as_value: bool, operands: list[Any]) -> Any:
     return x
 
 
-def _thaw(frozen: Any, original: Any, given: Iterator[Any]) -> Any:
+def _thaw(frozen: Operand, original: Operand, given: Iterator[Operand]) -> Result:
     """The argument again, with tracers of the open builder in the slots."""
     if frozen is _SLOT:
         return next(given)
@@ -118,16 +137,18 @@ def _thaw(frozen: Any, original: Any, given: Iterator[Any]) -> Any:
     return frozen[1] if type(original) is Tracer else original
 
 
-def _known(door: Door, name: str, x: Any) -> None:
+def _known(door: Door, name: str, x: Operand) -> None:
     """Refuse a traced float where the value decides what is recorded."""
     if type(x) is Tracer and x.dtype.kind in "fc":
         refuse(door.name, name, x, "it must be a plain number")
 
 
-def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def record_call(
+    door: Door, names: Sequence[str], numeric: Container[str], structural: Container[str], args: Sequence[Operand], kwargs: dict[str, Operand]
+) -> Result:
     """Split the arguments into operands and hashable structure, and record."""
-    operands: list[Any] = []
-    frozen: list[Any] = []
+    operands: list[Result] = []
+    frozen: list[Result] = []
     last = len(names) - 1
     for i, x in enumerate(args):
         name = names[i] if i < last else names[last]
@@ -145,7 +166,7 @@ def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any,
 
     key = (len(frozen), *frozen, *ordered, *named)
 
-    def rebuild(tracers: Sequence[Any]) -> Any:
+    def rebuild(tracers: Sequence[Operand]) -> Result:
         given = iter(tracers)
         positional = [_thaw(f, o, given) for f, o in zip(frozen, args, strict=True)]
         return door.implementation(*positional, **{k: _thaw(f, kwargs[k], given) for k, f in zip(ordered, named, strict=True)})
@@ -163,7 +184,7 @@ def record_call(door: Door, names: Sequence[str], numeric: Any, structural: Any,
 # ---- what NumPy calls
 
 
-def _array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def _array_function(self: Tracer, function: Operand, types: Operand, args: Operand, kwargs: Operand) -> Result:
     found = DOORS.get(function)
     if found is None:
         if function in _TAKE_LIKE:  # NumPy asks about these for `like=` only, and takes it out
@@ -181,7 +202,7 @@ _TAKE_LIKE = {
 PLAIN_CALLS: dict[np.ufunc, Door] = {}  # ufuncs whose calls without keywords are recorded as they are
 
 
-def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, **kwargs: Operand) -> Result:
     if method == "__call__" and not kwargs:  # the usual call: a third of the time of the general one
         door = PLAIN_CALLS.get(ufunc)
         if door is not None:
@@ -203,7 +224,7 @@ install("__array_function__", _array_function)
 install("__array_ufunc__", _array_ufunc)
 
 
-def _spelt(function: Any) -> str:
+def _spelt(function: Operand) -> str:
     """A NumPy function's name with its module, as a user writes it."""
     name = getattr(function, "__name__", str(function))
     if isinstance(function, np.ufunc) and getattr(np, name, None) is not function:  # a ufunc does not know its module
@@ -223,7 +244,7 @@ _INSTEAD = {  # what people write for functions that have no door yet, where the
 }  # fmt: skip
 
 
-def unsupported(function: Any, method: str = "__call__") -> UnsupportedFunctionError:
+def unsupported(function: Operand, method: str = "__call__") -> UnsupportedFunctionError:
     """The error for a NumPy function without a door; names the nearest ones that have."""
     import difflib
 
@@ -244,6 +265,6 @@ def unsupported(function: Any, method: str = "__call__") -> UnsupportedFunctionE
     )
 
 
-def refuse(function: str, name: str, given: Any, why: str = "") -> None:
+def refuse(function: str, name: str, found: object, why: str = "") -> NoReturn:
     """The error for an argument that cannot be honoured."""
-    raise UnsupportedArgumentError(f"np.{function}: the argument {name}={given!r} cannot be honoured for traced values{': ' + why if why else ''}")
+    raise UnsupportedArgumentError(f"np.{function}: the argument {name}={found!r} cannot be honoured for traced values{': ' + why if why else ''}")

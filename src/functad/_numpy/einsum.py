@@ -7,11 +7,11 @@ else needs are summed at once, labels of both are summed against each other by `
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 
-from functad._numpy.algebra import no_output, strong, sum_of, times
+from functad._numpy.algebra import strong, sum_of, times
+from functad._numpy.arguments import DTypeLike, Operand, Result
 from functad._numpy.dispatch import implements, refuse
 from functad._numpy.promote import operand, with_shape
 from functad._primitives import linalg
@@ -25,8 +25,9 @@ Labels = tuple[Hashable, ...]
 
 
 @implements(np.einsum)
-def _einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> Any:
-    no_output("einsum", out)
+def _einsum(
+    *operands: Operand, out: object = None, optimize: Operand = False, dtype: DTypeLike = None, order: str = "K", casting: str = "safe"
+) -> Result:
     if casting not in ("safe", "same_kind"):
         refuse("einsum", "casting", casting)
     if order not in ("K", "C", "A", "F"):
@@ -53,7 +54,7 @@ def _einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any =
 # ---- subscripts
 
 
-def _parsed(operands: Sequence[Any]) -> tuple[list[Labels], Labels, list[Any]]:
+def _parsed(operands: Sequence[Operand]) -> tuple[list[Labels], Labels, list[Result]]:
     """(labels of each operand, labels of the output, operands)."""
     if not operands:
         raise ShapeMismatchError("np.einsum needs subscripts and at least one operand")
@@ -77,7 +78,7 @@ def _parsed(operands: Sequence[Any]) -> tuple[list[Labels], Labels, list[Any]]:
         for label in term:
             counts[label] = counts.get(label, 0) + 1
     if target is None:
-        once: list[Any] = [label for label, n in counts.items() if n == 1 and not isinstance(label, tuple)]
+        once: list[Result] = [label for label, n in counts.items() if n == 1 and not isinstance(label, tuple)]
         return terms, (*dots, *sorted(once)), arrays
     output = [part for label in target for part in (dots if label is Ellipsis else [label])]
     if dots and Ellipsis not in target:
@@ -88,7 +89,7 @@ def _parsed(operands: Sequence[Any]) -> tuple[list[Labels], Labels, list[Any]]:
     return terms, tuple(output), arrays
 
 
-def _letters(term: str) -> list[Any]:
+def _letters(term: str) -> list[Result]:
     """Letters and Ellipsis."""
     before, dots, after = term.partition("...")
     if not (before + after).isalpha() and before + after:
@@ -96,7 +97,7 @@ def _letters(term: str) -> list[Any]:
     return [*before, *([Ellipsis] if dots else []), *after]
 
 
-def _expanded(term: Sequence[Any], ndim: int) -> Labels:
+def _expanded(term: Sequence[Operand], ndim: int) -> Labels:
     """The labels with the ellipsis spelt out."""
     named = [label for label in term if label is not Ellipsis]
     if (len(named) == len(term) and ndim != len(term)) or len(named) > ndim:
@@ -105,7 +106,7 @@ def _expanded(term: Sequence[Any], ndim: int) -> Labels:
     return tuple(part for label in term for part in (dots if label is Ellipsis else [label]))
 
 
-def _sizes(terms: Sequence[Labels], xs: Sequence[Any]) -> dict[Hashable, int]:
+def _sizes(terms: Sequence[Labels], xs: Sequence[Operand]) -> dict[Hashable, int]:
     """The length of each label; a length of 1 broadcasts."""
     sizes: dict[Hashable, int] = {}
     for term, x in zip(terms, xs, strict=True):
@@ -120,14 +121,14 @@ def _sizes(terms: Sequence[Labels], xs: Sequence[Any]) -> dict[Hashable, int]:
     return sizes
 
 
-def _path(terms: Sequence[Labels], output: Labels, xs: Sequence[Any], sizes: dict[Hashable, int], optimize: Any) -> list[Sequence[int]]:
+def _path(terms: Sequence[Labels], output: Labels, xs: Sequence[Operand], sizes: dict[Hashable, int], optimize: Operand) -> list[Sequence[int]]:
     """Which operands to take at each step."""
     if len(xs) < 3:
         return [tuple(range(len(xs)))]
     names = {label: i for i, label in enumerate(sizes)}
     if len(names) > 52:  # NumPy's limit
         raise ShapeMismatchError("np.einsum takes at most 52 different subscripts")
-    given: list[Any] = []
+    given: list[Result] = []
     for term, x in zip(terms, xs, strict=True):
         given += [np.broadcast_to(np.zeros(()), x.type.shape), [names[label] for label in term]]
     chosen = "greedy" if isinstance(optimize, bool) else optimize
@@ -138,7 +139,7 @@ def _path(terms: Sequence[Labels], output: Labels, xs: Sequence[Any], sizes: dic
 # ---- steps
 
 
-def _reduced(x: Any, term: Labels, needed: set[Hashable], sizes: dict[Hashable, int]) -> tuple[Any, Labels]:
+def _reduced(x: Operand, term: Labels, needed: set[Hashable], sizes: dict[Hashable, int]) -> tuple[Result, Labels]:
     """Without repeated labels, labels of length 1 that are longer elsewhere, and labels that nobody needs."""
     for label in dict.fromkeys(term):
         while term.count(label) > 1:
@@ -154,7 +155,7 @@ def _reduced(x: Any, term: Labels, needed: set[Hashable], sizes: dict[Hashable, 
     return (sum_of(x, alone) if alone else x), tuple(label for label in term if label in needed)
 
 
-def _pair(x: Any, term_x: Labels, y: Any, term_y: Labels, needed: set[Hashable], sizes: dict[Hashable, int]) -> tuple[Any, Labels]:
+def _pair(x: Operand, term_x: Labels, y: Operand, term_y: Labels, needed: set[Hashable], sizes: dict[Hashable, int]) -> tuple[Result, Labels]:
     """The product of two operands, summed over what they share and nobody else needs."""
     x, term_x = _reduced(x, term_x, needed | set(term_y), sizes)
     y, term_y = _reduced(y, term_y, needed | set(term_x), sizes)
@@ -174,7 +175,7 @@ def _pair(x: Any, term_x: Labels, y: Any, term_y: Labels, needed: set[Hashable],
     return out, tuple(label for label in labels if label not in summed)
 
 
-def _spread(x: Any, term: Labels, labels: Labels, shape: tuple[int, ...]) -> Any:
+def _spread(x: Operand, term: Labels, labels: Labels, shape: tuple[int, ...]) -> Result:
     """x with an axis for each of `labels`."""
     if term == labels:
         return x

@@ -7,15 +7,14 @@ key; traced ones are made non-negative in the program.  A traced mask is asked h
 
 import operator
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from functad._core.program import Literal
 from functad._core.recorder import CONVERT, Door, answer, record, unary
 from functad._core.tracer import Tracer, install
 from functad._core.types import array_type
+from functad._numpy.arguments import Array, Operand, Result
 from functad._numpy.promote import broadcast_to, cast, operand, with_shape
 from functad._numpy.shaping import flipped, transposed
 from functad._numpy.ufuncs import apply_ufunc
@@ -23,7 +22,7 @@ from functad._primitives import logic
 from functad._primitives import shape as s
 from functad._primitives.index import gather, nonzero
 
-__all__ = ["basic", "count_true", "gathered_along", "getitem", "mask_places", "non_negative", "normalised", "plain_axis"]
+__all__ = ["basic", "count_true", "gathered_along", "getitem", "mask_places", "non_negative", "normalised"]
 
 INT = np.dtype(np.int64)
 _WRONG_KIND = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
@@ -36,7 +35,7 @@ def _out_of_bounds(i: int, axis: int, n: int) -> IndexError:
     return IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
 
 
-def _expanded(entries: Sequence[Any], consumed: int, ndim: int) -> list[Any]:
+def _expanded(entries: Sequence[Operand], consumed: int, ndim: int) -> list[Result]:
     """The entries with the ellipsis (or the missing rest) written out as full slices."""
     if consumed > ndim:
         raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {consumed} were indexed")
@@ -49,7 +48,7 @@ def _expanded(entries: Sequence[Any], consumed: int, ndim: int) -> list[Any]:
     return [*entries[: places[0]], *fill, *entries[places[0] + 1 :]]
 
 
-def basic(x: Any, entries: Sequence[Any]) -> Any:
+def basic(x: Operand, entries: Sequence[Operand]) -> Result:
     """x indexed by expanded entries: whole numbers, `(slice, start, stop, step)`, None for a new axis."""
     x = operand(x)
     start, size, step, flips, shape = [], [], [], [], []
@@ -83,7 +82,7 @@ def basic(x: Any, entries: Sequence[Any]) -> Any:
     return with_shape(flipped(x, flips), shape)
 
 
-def _basic_door(x: Any, key: Any) -> Any:
+def _basic_door(x: Operand, key: Operand) -> Result:
     entries = key if type(key) is tuple and (not key or key[0] is not slice) else (key,)
     consumed = sum(e is not None and e is not Ellipsis for e in entries)
     return basic(x, _expanded(entries, consumed, operand(x).type.ndim))
@@ -93,7 +92,7 @@ BASIC = Door("getitem", _basic_door, view=True)
 _PLAIN = {int, type(None)}
 
 
-def _frozen(entry: Any) -> Any:
+def _frozen(entry: Operand) -> Result:
     """A basic entry as part of a key, or NotImplemented."""
     kind = type(entry)
     if kind is int or entry is None or entry is Ellipsis:
@@ -108,10 +107,10 @@ def _frozen(entry: Any) -> Any:
     return NotImplemented
 
 
-def getitem(self: Tracer, key: Any) -> Any:
+def getitem(self: Tracer, key: Operand) -> Result:
     """x[key]."""
     kind = type(key)
-    frozen: Any
+    frozen: Result
     if kind is int:
         return unary(BASIC, self, key)
     if kind is slice and key.step is None and type(key.start) in _PLAIN and type(key.stop) in _PLAIN:
@@ -124,8 +123,6 @@ def getitem(self: Tracer, key: Any) -> Any:
                 return _advanced(self, key)
             parts.append(part)
         frozen = tuple(parts)
-        if parts and parts[0] is slice:  # never: the type itself is no index
-            raise IndexError(_WRONG_KIND)
     else:
         frozen = _frozen(key)
         if frozen is NotImplemented:
@@ -140,7 +137,7 @@ install("__getitem__", getitem)
 # ---- advanced indexing
 
 
-def normalised(index: np.ndarray[Any, Any], axis: int, n: int) -> np.ndarray[Any, Any]:
+def normalised(index: Array, axis: int, n: int) -> Array:
     """A concrete index array, checked and made non-negative."""
     if index.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -154,7 +151,7 @@ def normalised(index: np.ndarray[Any, Any], axis: int, n: int) -> np.ndarray[Any
     return index
 
 
-def non_negative(index: Any, n: int) -> Any:
+def non_negative(index: Operand, n: int) -> Result:
     """A traced index array made non-negative; what lies below -n becomes n, which every evaluation refuses."""
     index = cast(index, INT)
     if isinstance(index, Literal):
@@ -164,12 +161,12 @@ def non_negative(index: Any, n: int) -> Any:
     return logic.select(apply_ufunc(np.less, index, 0), counted, index)
 
 
-def count_true(value: Any) -> int:
+def count_true(value: Operand) -> int:
     """How many elements hold."""
     return int(np.count_nonzero(value))
 
 
-def _one(value: Any) -> bool:
+def _one(value: Operand) -> bool:
     return bool(value)
 
 
@@ -179,10 +176,10 @@ class _Key:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self.pattern: list[Hashable] = []
-        self.arrays: list[Any] = []
+        self.arrays: list[Result] = []
         self.axis = 0
 
-    def array(self, index: Any) -> None:
+    def array(self, index: Operand) -> None:
         """An integer array for the next axis."""
         if not isinstance(index, Tracer):
             index = normalised(index, self.axis, self.shape[self.axis])
@@ -190,7 +187,7 @@ class _Key:
         self.arrays.append(index)
         self.axis += 1
 
-    def mask(self, index: Any) -> None:
+    def mask(self, index: Operand) -> None:
         """A boolean array for the next axes; one without dimensions is a new axis, kept or emptied."""
         if index.ndim == 0:
             holds = answer(index, _one) if isinstance(index, Tracer) else bool(index)
@@ -213,7 +210,7 @@ class _Key:
         self.axis += index.ndim
 
 
-def _as_index(entry: Any) -> Any:
+def _as_index(entry: Operand) -> Result:
     """An entry as a frozen basic one, an array or a tracer."""
     frozen = _frozen(entry)
     if frozen is not NotImplemented:
@@ -238,13 +235,13 @@ def _as_index(entry: Any) -> Any:
     raise IndexError(_WRONG_KIND)
 
 
-def _consumes(entry: Any) -> int:
+def _consumes(entry: Operand) -> int:
     if entry is None or entry is Ellipsis:
         return 0
     return entry.ndim if isinstance(entry, (Tracer, np.ndarray)) and entry.dtype.kind == "b" else 1
 
 
-def _advanced(x: Tracer, key: Sequence[Any]) -> Any:
+def _advanced(x: Tracer, key: Sequence[Operand]) -> Result:
     entries = [_as_index(entry) for entry in key]
     entries = _expanded(entries, sum(map(_consumes, entries)), x.ndim)
     made = _Key(x.shape)
@@ -262,10 +259,10 @@ def _advanced(x: Tracer, key: Sequence[Any]) -> Any:
     return record(ADVANCED, pattern, [x, *made.arrays], lambda given: advanced(given[0], pattern, given[1:]))
 
 
-def advanced(x: Any, pattern: Sequence[Any], arrays: Sequence[Any]) -> Any:
+def advanced(x: Operand, pattern: Sequence[Operand], arrays: Sequence[Operand]) -> Result:
     """x indexed by an expanded pattern: basic entries first, then one gather, then NumPy's rule for where the index dimensions go."""
     x = operand(x)
-    entries: list[Any] = []  # what basic indexing sees: full slices where arrays index
+    entries: list[Result] = []  # what basic indexing sees: full slices where arrays index
     advanced_axes, indices, marks = [], [], []  # axes after basic indexing; marks: per entry, whether it is advanced
     given, axis, out_axis, kept_before = iter(arrays), 0, 0, None
     for entry in pattern:
@@ -301,7 +298,7 @@ def advanced(x: Any, pattern: Sequence[Any], arrays: Sequence[Any]) -> Any:
 ADVANCED = Door("getitem", advanced)
 
 
-def mask_places(mask: Any, count: int, ndim: int) -> list[Any]:
+def mask_places(mask: Operand, count: int, ndim: int) -> list[Result]:
     """One index array for each axis of a mask."""
     flat = nonzero(mask, size=count)
     places = []
@@ -313,7 +310,7 @@ def mask_places(mask: Any, count: int, ndim: int) -> list[Any]:
     return places
 
 
-def _gathered(x: Any, indices: Sequence[Any], axes: Sequence[int], position: Any) -> Any:
+def _gathered(x: Operand, indices: Sequence[Operand], axes: Sequence[int], position: Operand) -> Result:
     """x[indices] along these axes, with the dimensions of the indices at `position` of the result."""
     given = [operand(i) for i in indices]
     try:
@@ -328,11 +325,6 @@ def _gathered(x: Any, indices: Sequence[Any], axes: Sequence[int], position: Any
     return transposed(found, order)
 
 
-def gathered_along(x: Any, index: Any, axis: int) -> Any:
+def gathered_along(x: Operand, index: Operand, axis: int) -> Result:
     """x at places of one axis; the dimensions of the index take the axis' place."""
     return _gathered(x, [index], [axis], axis)
-
-
-def plain_axis(axis: Any, ndim: int) -> int:
-    """A non-negative axis."""
-    return int(normalize_axis_index(operator.index(axis), ndim))

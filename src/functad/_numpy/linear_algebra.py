@@ -5,17 +5,18 @@ Signatures and named tuples are NumPy's.  Arguments become stacks of matrices wi
 """
 
 import operator
-from typing import Any
 
 import numpy as np
 
 from functad._core.program import Literal
 from functad._core.tracer import Tracer
 from functad._core.types import array_type
-from functad._numpy.algebra import axis_of, conjugate, matmul
-from functad._numpy.dispatch import DOORS, NO_VALUE, implements, refuse
+from functad._numpy.algebra import matmul
+from functad._numpy.arguments import NO_VALUE, Operand, Result, axis_of
+from functad._numpy.dispatch import DOORS, implements, refuse
 from functad._numpy.norms import inexact
 from functad._numpy.promote import broadcast_shapes, broadcast_to, cast, operand, with_shape
+from functad._numpy.reducing import square_size
 from functad._primitives import decompositions, linalg, logic
 from functad._primitives import elementwise as e
 from functad._primitives.dot import reordered
@@ -29,18 +30,17 @@ _EIGH, _QR = type(np.linalg.eigh(np.eye(1))), type(np.linalg.qr(np.eye(1)))
 _SVD, _SLOGDET = type(np.linalg.svd(np.eye(1))), type(np.linalg.slogdet(np.eye(1)))
 
 
-def _number(function: str, name: str, given: Any) -> float:
+def _number(function: str, name: str, found: object) -> float:
     """A parameter that must be one plain number."""
-    if type(given) is not Tracer and isinstance(given, (int, float, np.integer, np.floating)):
-        return float(given)
-    refuse(function, name, given, "it must be a number")
-    raise AssertionError
+    if type(found) is Tracer or not isinstance(found, (int, float, np.integer, np.floating)):
+        refuse(function, name, found, "it must be a number")
+    return float(found)
 
 
 # ---- systems and inverses
 
 
-def _stacks(a: Any, b: Any) -> tuple[Any, Any]:
+def _stacks(a: Operand, b: Operand) -> tuple[Result, Result]:
     """Two stacks of matrices in one dtype, with the same leading axes."""
     x, y = inexact(a), inexact(b)
     common = np.result_type(x.type.dtype, y.type.dtype)
@@ -49,11 +49,11 @@ def _stacks(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @implements(np.linalg.solve, numeric=("a", "b"))
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: Operand, b: Operand) -> Result:
     return _solution(a, b)
 
 
-def _solution(a: Any, b: Any) -> Any:
+def _solution(a: Operand, b: Operand) -> Result:
     x, y = inexact(a), inexact(b)
     linalg.square_size(x.type)
     vector = y.type.ndim == 1  # NumPy 2: only then is b a vector
@@ -64,13 +64,11 @@ def _solution(a: Any, b: Any) -> Any:
     return with_shape(out, out.type.shape[:-1]) if vector else out
 
 
-@implements(np.linalg.inv, numeric=("a",))
-def _inv(a: Any) -> Any:
-    return linalg.inv(inexact(a), strict=True)
+implements(np.linalg.inv, numeric=("a",))(lambda a: linalg.inv(inexact(a), strict=True))
 
 
 @implements(np.linalg.pinv, numeric=("a",))
-def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_VALUE) -> Any:
+def _pinv(a: Operand, rcond: Operand = None, hermitian: bool = False, *, rtol: Operand = NO_VALUE) -> Result:
     if hermitian:
         refuse("linalg.pinv", "hermitian", hermitian)
     x = inexact(a)
@@ -84,7 +82,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_
 
 
 @implements(np.linalg.lstsq, numeric=("a", "b"))
-def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def _lstsq(a: Operand, b: Operand, rcond: Operand = None) -> Result:
     """(solution, residuals, rank, singular values).  The residuals are those of full rank: NumPy's are empty where the rank is smaller."""
     x, y = inexact(a), inexact(b)
     vector = y.type.ndim == 1
@@ -99,21 +97,15 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     cutoff = float(eps) if cutoff < 0 else cutoff  # LAPACK: machine precision
     out = linalg.lstsq(x, y, cutoff=cutoff)
     left = e.sub(y, matmul(x, out))
-    size = _magnitude_squared(left)
+    size = square_size(left)
     residuals = reduce_sum(size, axes=(0,)) if rows > columns else Literal(0, array_type((0,), size.type.dtype))
     values = decompositions.svdvals(x)
     rank = cast(_count_above(values, _largest(values, cutoff)), np.int32)
     return with_shape(out, (columns,)) if vector else out, residuals, rank, values
 
 
-def _magnitude_squared(x: Any) -> Any:
-    if x.type.dtype.kind == "c":
-        return logic.real(e.mul(conjugate(x), x))
-    return e.square(x)
-
-
 @implements(np.linalg.tensorsolve, numeric=("a", "b"), structural=("axes",))
-def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def _tensorsolve(a: Operand, b: Operand, axes: Operand = None) -> Result:
     x, y = inexact(a), inexact(b)
     n = x.type.ndim
     moved = [] if axes is None else [axis_of(k, n) for k in axes]
@@ -127,7 +119,7 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 @implements(np.linalg.tensorinv, numeric=("a",))
-def _tensorinv(a: Any, ind: int = 2) -> Any:
+def _tensorinv(a: Operand, ind: int = 2) -> Result:
     x, count = inexact(a), operator.index(ind)
     if count <= 0:
         raise ValueError("Invalid ind argument.")
@@ -138,7 +130,7 @@ def _tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 @implements(np.linalg.matrix_power, numeric=("a",), structural=("n",))
-def _matrix_power(a: Any, n: Any) -> Any:
+def _matrix_power(a: Operand, n: Operand) -> Result:
     """By repeated squaring."""
     try:
         count = operator.index(n)
@@ -162,17 +154,11 @@ def _matrix_power(a: Any, n: Any) -> Any:
 # ---- determinants and rank
 
 
-@implements(np.linalg.det, numeric=("a",))
-def _det(a: Any) -> Any:
-    return linalg.det(inexact(a))
+implements(np.linalg.det, numeric=("a",))(lambda a: linalg.det(inexact(a)))
+implements(np.linalg.slogdet, numeric=("a",))(lambda a: _SLOGDET(*linalg.slogdet(inexact(a))))
 
 
-@implements(np.linalg.slogdet, numeric=("a",))
-def _slogdet(a: Any) -> Any:
-    return _SLOGDET(*linalg.slogdet(inexact(a)))
-
-
-def _largest(values: Any, factor: float) -> Any:
+def _largest(values: Operand, factor: float) -> Result:
     """factor * max of the singular values, repeated for each."""
     if values.type.shape[-1] == 0:
         return constant(0, values)
@@ -182,12 +168,12 @@ def _largest(values: Any, factor: float) -> Any:
     return broadcast_to(with_shape(limit, (*limit.type.shape, 1)), values.type.shape)
 
 
-def _count_above(values: Any, limit: Any) -> Any:
+def _count_above(values: Operand, limit: Operand) -> Result:
     return reduce_sum(cast(logic.greater(values, limit), np.int64), axes=(values.type.ndim - 1,))
 
 
 @implements(np.linalg.matrix_rank, numeric=("A", "tol", "rtol"))
-def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def _matrix_rank(A: Operand, tol: Operand = None, hermitian: bool = False, *, rtol: Operand = None) -> Result:
     if hermitian:
         refuse("linalg.matrix_rank", "hermitian", hermitian)
     if rtol is not None and tol is not None:
@@ -208,7 +194,7 @@ def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any 
 
 
 @implements(np.linalg.cholesky, numeric=("a",))
-def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def _cholesky(a: Operand, /, *, upper: bool = False) -> Result:
     """The upper triangle of a is the lower one of its adjoint."""
     x = inexact(a)
     return linalg.adjoint(linalg.cholesky(linalg.adjoint(x))) if upper else linalg.cholesky(x)
@@ -221,38 +207,36 @@ def _lower(function: str, UPLO: str) -> bool:
 
 
 @implements(np.linalg.eigh, numeric=("a",))
-def _eigh(a: Any, UPLO: str = "L") -> Any:
+def _eigh(a: Operand, UPLO: str = "L") -> Result:
     return _EIGH(*decompositions.eigh(inexact(a), lower=_lower("eigh", UPLO)))
 
 
 @implements(np.linalg.eigvalsh, numeric=("a",))
-def _eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def _eigvalsh(a: Operand, UPLO: str = "L") -> Result:
     return decompositions.eigvalsh(inexact(a), lower=_lower("eigvalsh", UPLO))
 
 
 @implements(np.linalg.svd, numeric=("a",))
-def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def _svd(a: Operand, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Result:
     if hermitian:
         refuse("linalg.svd", "hermitian", hermitian, "use np.linalg.eigh")
     x = inexact(a)
     return _SVD(*decompositions.svd(x, full=bool(full_matrices))) if compute_uv else decompositions.svdvals(x)
 
 
-@implements(np.linalg.svdvals, numeric=("x",))
-def _svdvals(x: Any, /) -> Any:
-    return decompositions.svdvals(inexact(x))
+implements(np.linalg.svdvals, numeric=("x",))(lambda x, /: decompositions.svdvals(inexact(x)))
 
 
 @implements(np.linalg.qr, numeric=("a",))
-def _qr(a: Any, mode: str = "reduced") -> Any:
+def _qr(a: Operand, mode: str = "reduced") -> Result:
     if mode not in ("reduced", "complete", "r"):
         refuse("linalg.qr", "mode", mode)
     q, r = decompositions.qr(inexact(a), full=mode == "complete")
     return r if mode == "r" else _QR(q, r)
 
 
-def _refuse_general(function: Any) -> None:
-    def call(*args: Any, **kwargs: Any) -> Any:
+def _refuse_general(function: Operand) -> None:
+    def call(*args: Operand, **kwargs: Operand) -> Result:
         raise UnsupportedFunctionError(
             f"np.linalg.{function.__name__} has no rule for traced values: whether its result is real or complex depends on the values.  "
             "For symmetric or Hermitian matrices use np.linalg.eigh or np.linalg.eigvalsh"

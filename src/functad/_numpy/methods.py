@@ -7,13 +7,13 @@ the memory it is refused.
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from functad._core.recorder import CURRENT, Door, answer, record, shares_memory, unary
 from functad._core.tracer import Tracer, install, make
 from functad._core.values import force
+from functad._numpy.arguments import DTypeLike, Operand, Result
 from functad._numpy.creating import as_type
 from functad._numpy.dispatch import DOORS
 from functad._numpy.indexing import getitem
@@ -29,7 +29,7 @@ __all__ = ["stack_objects"]
 # ---- attributes
 
 
-def _attribute(name: str, get: Callable[[Any], Any]) -> None:
+def _attribute(name: str, get: Callable[[Operand], Operand]) -> None:
     install(name, property(get))
 
 
@@ -47,7 +47,7 @@ _attribute("device", lambda self: "cpu")
 # ---- shapes
 
 
-def _reshape(self: Tracer, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+def _reshape(self: Tracer, *shape: Operand, order: str = "C", copy: object = None) -> Result:
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     if order == "C" and copy is not False and all(type(n) is int for n in shape):  # the usual call: half the time of the general door
@@ -58,7 +58,7 @@ def _reshape(self: Tracer, *shape: Any, order: str = "C", copy: Any = None) -> A
 _RESHAPE = Door("reshape", lambda x, shape: reshaped(x, shape), view=True)
 
 
-def _transpose(self: Tracer, *axes: Any) -> Any:
+def _transpose(self: Tracer, *axes: Operand) -> Result:
     if not axes or axes == (None,):
         return DOORS[np.transpose](self)
     return DOORS[np.transpose](self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
@@ -68,11 +68,11 @@ _FLATTEN = Door("flatten", lambda x, order: reshaped(x, (operand(x).type.size,),
 _ASTYPE = Door("astype", as_type)
 
 
-def _flatten(self: Tracer, order: str = "C") -> Any:
+def _flatten(self: Tracer, order: str = "C") -> Result:
     return record(_FLATTEN, order, (self,), lambda given: reshaped(given[0], (operand(given[0]).type.size,), order))
 
 
-def _astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def _astype(self: Tracer, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Result:
     wanted = np.dtype(dtype)
     if not copy and wanted == self.dtype:
         return self
@@ -82,7 +82,7 @@ def _astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe",
 _SORT = Door("sort", lambda x, axis: sorted_along(order.sort, "sort", x, axis, None, None))
 
 
-def _sort_in_place(self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def _sort_in_place(self: Operand, axis: int = -1, kind: Operand = None, order: Operand = None, *, stable: Operand = None) -> None:
     _repoint(self, np.sort(self, axis, kind, order), "x.sort()", "x = np.sort(x)")
 
 
@@ -104,11 +104,11 @@ for _name in ("dot", "trace"):
     install(_name, lambda self, *args, _name=_name, **kwargs: getattr(np, _name)(self, *args, **kwargs))
 
 
-def _no_view() -> Any:
+def _no_view() -> Result:
     raise ConversionError("x.view(dtype) of a traced value would read its bits, which has no derivative: use x.astype(dtype)")
 
 
-def _item(self: Tracer, *index: Any) -> Any:
+def _item(self: Tracer, *index: Operand) -> Result:
     """The element, which stays traced."""
     if index:
         key = index[0] if len(index) == 1 else index
@@ -118,7 +118,7 @@ def _item(self: Tracer, *index: Any) -> Any:
     return DOORS[np.reshape](self, ()) if self.ndim else self
 
 
-def _tolist(self: Tracer) -> Any:
+def _tolist(self: Tracer) -> Result:
     """Nested lists of scalar tracers."""
     if self.ndim == 0:
         return self
@@ -140,7 +140,7 @@ def _len(self: Tracer) -> int:
 _ROWS = Door("rows", lambda x: tuple(unstacked(operand(x))), view=True)
 
 
-def _iter(self: Tracer) -> Iterator[Any]:
+def _iter(self: Tracer) -> Iterator[Result]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
     if self.ndim == 1:
@@ -185,8 +185,8 @@ def _index(self: Tracer) -> int:
     return answer(self, int)  # type: ignore[no-any-return]
 
 
-def _number(kind: type) -> Callable[[Tracer], Any]:
-    def convert(self: Tracer) -> Any:
+def _number(kind: type) -> Callable[[Tracer], Result]:
+    def convert(self: Tracer) -> Result:
         _scalar_only(self)
         if self.dtype.kind in "iub":
             return answer(self, kind)
@@ -214,7 +214,7 @@ install("__complex__", _number(complex))
 install("__round__", lambda self, ndigits=None: np.round(self, 0 if ndigits is None else ndigits))
 for _function in (math.floor, math.ceil, math.trunc):
 
-    def _whole(self: Tracer, _function: Any = _function) -> int:
+    def _whole(self: Tracer, _function: Operand = _function) -> int:
         _scalar_only(self)
         return answer(self, _function)  # type: ignore[no-any-return]
 
@@ -236,22 +236,22 @@ install("__format__", _format)
 # ---- writing
 
 
-def _setitem(self: Tracer, key: Any, value: Any) -> None:
+def _setitem(self: Tracer, key: Operand, value: Operand) -> None:
     raise MutationError(
         "x[i] = v writes into a traced array, which cannot be written to.  Make a new one: np.where(mask, v, x) to change elements, np.concatenate "
         "or np.stack to build an array from parts, np.pad to place one inside zeros"
     )
 
 
-def _delitem(self: Tracer, key: Any) -> None:
+def _delitem(self: Tracer, key: Operand) -> None:
     raise ValueError("cannot delete array elements")
 
 
-def _fill(self: Tracer, value: Any) -> None:
+def _fill(self: Tracer, value: Operand) -> None:
     _repoint(self, np.full_like(self, value), "x.fill(v)", "x = np.full_like(x, v)")
 
 
-def _repoint(self: Tracer, new: Any, what: str, cure: str) -> Tracer:
+def _repoint(self: Tracer, new: Operand, what: str, cure: str) -> Tracer:
     """Make the tracer stand for a new array, so that all its names see the change."""
     if self.builder is not CURRENT.get() or not isinstance(new, Tracer) or new.builder is not self.builder:
         raise MutationError(f"{what} would change an array of an enclosing traced function: write `{cure}`")
@@ -265,7 +265,7 @@ def _repoint(self: Tracer, new: Any, what: str, cure: str) -> Tracer:
 
 
 def _in_place(name: str, symbol: str, ufunc: np.ufunc) -> None:
-    def operate(self: Tracer, other: Any) -> Any:
+    def operate(self: Tracer, other: Operand) -> Result:
         if self.ndim == 0:
             return NotImplemented  # a NumPy scalar: the name is bound anew
         new = ufunc(self, other)

@@ -4,16 +4,15 @@ A norm has no derivative at zero; the subgradient 0 is taken there.  Extremes (o
 the first of equal singular values.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from functad._core.program import Literal
 from functad._core.types import array_type
-from functad._numpy.algebra import axis_of, component
+from functad._numpy.algebra import component
+from functad._numpy.arguments import Axes, Operand, Result, axis_of, kept
 from functad._numpy.dispatch import implements
 from functad._numpy.promote import cast, operand, with_shape
+from functad._numpy.reducing import square_size
 from functad._primitives import elementwise as e
 from functad._primitives import linalg, logic
 from functad._primitives.decompositions import svdvals
@@ -25,7 +24,7 @@ from functad.errors import ShapeMismatchError
 __all__ = ["inexact"]
 
 
-def inexact(x: Any) -> Any:
+def inexact(x: Operand) -> Result:
     """x as an array that LAPACK computes with: integers and booleans become float64."""
     given = operand(x)
     return given if given.type.is_inexact else cast(given, np.float64)
@@ -34,28 +33,21 @@ def inexact(x: Any) -> Any:
 # ---- vectors
 
 
-def _squares(x: Any) -> Any:
-    """|x|^2."""
-    if x.type.dtype.kind == "c":
-        return e.add(e.square(logic.real(x)), e.square(logic.imag(x)))
-    return e.square(x)
-
-
-def _extreme(x: Any, axis: int, largest: bool) -> Any:
+def _extreme(x: Operand, axis: int, largest: bool) -> Result:
     if largest and x.type.shape[axis] == 0:
         return Literal(0, array_type(tuple(n for i, n in enumerate(x.type.shape) if i != axis), x.type.dtype))
     return (reduce_max if largest else reduce_min)(x, axes=(axis,))
 
 
-def _power(x: Any, exponent: float) -> Any:
+def _power(x: Operand, exponent: float) -> Result:
     return e.power_static(x, exponent=(exponent, type(exponent)))
 
 
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: Operand) -> Result:
     return logic.not_equal(x, constant(0, x))
 
 
-def _general(x: Any, order: float, axes: tuple[int, ...]) -> Any:
+def _general(x: Operand, order: float, axes: tuple[int, ...]) -> Result:
     """(sum of |x|^p)^(1/p).  At zero, and for p < 1 in each element that is zero, the symmetric choice 0 of the derivative."""
     size = e.absolute(x)
     powers = _power(size, order)
@@ -69,10 +61,10 @@ def _general(x: Any, order: float, axes: tuple[int, ...]) -> Any:
     return logic.select(positive, _power(inner, 1 / order), constant(0, total))
 
 
-def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
+def _vector(x: Operand, order: Operand, axes: tuple[int, ...]) -> Result:
     """The norm over `axes` together."""
     if order is None or order == 2:
-        return e.root(reduce_sum(_squares(x), axes=axes))
+        return e.root(reduce_sum(square_size(x), axes=axes))
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")
     if order == 1:
@@ -87,10 +79,10 @@ def _vector(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
 # ---- matrices
 
 
-def _matrix(x: Any, order: Any, rows: int, columns: int) -> Any:
+def _matrix(x: Operand, order: Operand, rows: int, columns: int) -> Result:
     """The norm over two axes."""
     if order in (None, "fro", "f"):
-        return e.root(reduce_sum(_squares(x), axes=tuple(sorted((rows, columns)))))
+        return e.root(reduce_sum(square_size(x), axes=tuple(sorted((rows, columns)))))
     if order in (2, -2, "nuc"):
         return _spectral(x, order, rows, columns)
     if order in (1, -1, np.inf, -np.inf):
@@ -100,7 +92,7 @@ def _matrix(x: Any, order: Any, rows: int, columns: int) -> Any:
     raise ValueError("Invalid norm order for matrices.")
 
 
-def _spectral(x: Any, order: Any, rows: int, columns: int) -> Any:
+def _spectral(x: Operand, order: Operand, rows: int, columns: int) -> Result:
     others = [i for i in range(x.type.ndim) if i not in (rows, columns)]
     values = svdvals(reordered(x, [*others, rows, columns]))
     values = logic.select(_nonzero(values), values, constant(0, values))  # the subgradient 0 for those that are zero
@@ -110,54 +102,49 @@ def _spectral(x: Any, order: Any, rows: int, columns: int) -> Any:
     return component(values, 0 if order == 2 else values.type.shape[-1] - 1)
 
 
-def _kept(x: Any, shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> Any:
-    return with_shape(x, [1 if i in axes else n for i, n in enumerate(shape)]) if keepdims else x
-
-
 # ---- doors
 
 
-def norm_of(x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
-    """np.linalg.norm on an operand."""
+def norm_of(x: Operand, ord: Operand = None, axis: Axes = None, keepdims: bool = False) -> Result:
+    """Of vectors, matrices, or all elements together."""
     x = inexact(x)
     n = x.type.ndim
-    if axis is None and (order is None or (order in ("f", "fro") and n == 2) or (n == 1 and order == 2)):
+    if axis is None and (ord is None or (ord in ("f", "fro") and n == 2) or (n == 1 and ord == 2)):
         axes = tuple(range(n))
-        return _kept(_vector(x, 2, axes), x.type.shape, axes, keepdims)
+        return with_shape(_vector(x, 2, axes), kept(x.type, axes)) if keepdims else _vector(x, 2, axes)
     places = tuple(range(n)) if axis is None else tuple(axis_of(a, n) for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
     if len(places) == 1:
-        out = _vector(x, order, places)
+        out = _vector(x, ord, places)
     elif len(places) == 2:
         if places[0] == places[1]:
             raise ShapeMismatchError("np.linalg.norm: the two axes are the same")
-        out = _matrix(x, order, *places)
+        out = _matrix(x, ord, *places)
     else:
         raise ShapeMismatchError(f"np.linalg.norm over {len(places)} axes: it takes one axis (vectors), two (matrices), or ord=None for all together")
-    return _kept(out, x.type.shape, places, keepdims)
+    return with_shape(out, kept(x.type, places)) if keepdims else out
 
 
-@implements(np.linalg.norm, numeric=("x",), structural=("axis",))
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    return norm_of(x, ord, axis, keepdims)
+implements(np.linalg.norm, numeric=("x",), structural=("axis",))(norm_of)
 
 
 @implements(np.linalg.vector_norm, numeric=("x",), structural=("axis",))
-def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def _vector_norm(x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Operand = 2) -> Result:
     x = inexact(x)
     n = x.type.ndim
     axes = tuple(range(n)) if axis is None else tuple(axis_of(a, n) for a in (axis if isinstance(axis, tuple) else (axis,)))
     rest = [i for i in range(n) if i not in axes]
     flat = with_shape(reordered(x, [*rest, *axes]), (*[x.type.shape[i] for i in rest], int(np.prod([x.type.shape[i] for i in axes], dtype=int))))
-    return _kept(_vector(flat, ord, (len(rest),)), x.type.shape, axes, keepdims)
+    out = _vector(flat, ord, (len(rest),))
+    return with_shape(out, kept(x.type, axes)) if keepdims else out
 
 
 @implements(np.linalg.matrix_norm, numeric=("x",))
-def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def _matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Operand = "fro") -> Result:
     return norm_of(x, ord, (-2, -1), keepdims)
 
 
 @implements(np.linalg.cond, numeric=("x",))
-def _cond(x: Any, p: Any = None) -> Any:
+def _cond(x: Operand, p: Operand = None) -> Result:
     """Infinite for a singular matrix, NaN only where x is."""
     x = inexact(x)
     if x.type.ndim < 2:

@@ -5,7 +5,6 @@ array; one that was merely taken apart is recognised and costs nothing.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from functad._core.recorder import CONVERT, CURRENT, Door, record
 from functad._core.tracer import Tracer
 from functad._core.types import SCALAR_TYPES
 from functad._core.values import Cell
+from functad._numpy.arguments import Array, DTypeLike, Operand, Result
 from functad._numpy.promote import cast, operand, with_shape
 from functad._numpy.shaping import expanded, joined, part
 from functad.errors import ConversionError, UnsupportedArgumentError
@@ -22,7 +22,7 @@ __all__ = ["ELEMENTS", "as_operand", "object_array", "stack_objects"]
 MAX_ELEMENTS = 128  # an object array of more scalar tracers than this is refused: each element costs an operation
 
 
-def _elements(x: Any) -> tuple[Any, ...]:
+def _elements(x: Operand) -> tuple[Result, ...]:
     """All elements, as scalars."""
     flat = with_shape(x, (operand(x).type.size,))
     return tuple(with_shape(part(flat, 0, i, 1), ()) for i in range(flat.type.size))
@@ -31,7 +31,7 @@ def _elements(x: Any) -> tuple[Any, ...]:
 ELEMENTS = Door("elements", _elements)
 
 
-def object_array(x: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+def object_array(x: Tracer, dtype: DTypeLike = None, copy: object = None) -> Array:
     """`__array__`: an array of scalar tracers, if it stays small."""
     if dtype is not None and np.dtype(dtype) != object:
         raise ConversionError(
@@ -59,7 +59,7 @@ def object_array(x: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray[A
     return out
 
 
-def _stack(shape: tuple[int, ...], given: Sequence[Any]) -> Any:
+def _stack(shape: tuple[int, ...], given: Sequence[Operand]) -> Result:
     xs = [operand(x) for x in given]
     common = np.result_type(*[x.type.dtype for x in xs])  # np.array takes Python's numbers for what they are
     return with_shape(joined([expanded(cast(x, common), 0) for x in xs], 0), shape)
@@ -68,7 +68,7 @@ def _stack(shape: tuple[int, ...], given: Sequence[Any]) -> Any:
 STACK = Door("stack", _stack)
 
 
-def _source(first: Any, elements: Sequence[Any]) -> Tracer | None:
+def _source(first: Operand, elements: Sequence[Operand]) -> Tracer | None:
     """The array that was taken apart into just these elements, in order."""
     cell = first.cell if type(first) is Tracer else None
     if not isinstance(cell, Cell) or type(cell.step) is not int:
@@ -87,7 +87,7 @@ def _source(first: Any, elements: Sequence[Any]) -> Tracer | None:
     return out if out.atom.type.size == len(elements) and not node.fresh else None
 
 
-def stack_objects(array: np.ndarray[Any, Any]) -> Any:
+def stack_objects(array: Array) -> Result:
     """An object array of tracers and numbers as one traced array; without tracers, as a plain array of numbers."""
     elements = [x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in array.reshape(-1)]
     if not any(type(x) is Tracer for x in elements):
@@ -107,7 +107,7 @@ def stack_objects(array: np.ndarray[Any, Any]) -> Any:
     return record(STACK, shape, elements, lambda given: _stack(shape, given))
 
 
-def as_operand(x: Any) -> Any:
+def as_operand(x: Operand) -> Result:
     """A tracer or plain array for a list, an object array or a foreign array."""
     if type(x) is np.ndarray and x.dtype != object:
         return x

@@ -6,39 +6,36 @@ thumb inside an implementation write (`multiply(x, 0.5)`).
 
 import builtins
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from functad._core.program import Literal
 from functad._core.tracer import Tracer
 from functad._core.types import DTYPE_CODES, SCALAR_TYPES, ArrayType, array_type
+from functad._numpy.arguments import Axes, DType, DTypeLike, Operand, Result, Value, axis_of
 from functad._primitives.logic import convert
 from functad._primitives.shape import broadcast, concatenate, reshape
 from functad.errors import ShapeMismatchError, UnsupportedArgumentError
 
 __all__ = [
-    "as_array", "as_bool", "broadcast_shapes", "broadcast_to", "cast", "known_dtype", "operand", "promote", "result_dtype", "stacked", "weak_kind",
+    "as_array", "as_bool", "broadcast_shapes", "broadcast_to", "cast", "known_dtype", "operand", "promote", "ravelled", "result_dtype", "stacked",
+    "weak_kind",
 ]  # fmt: skip
 
 
-def operand(x: Any) -> Tracer | Literal:
+def operand(x: Operand) -> Value:
     """A tracer or literal for what an implementation was given."""
     if isinstance(x, (Tracer, Literal)):
         return x
     kind = SCALAR_TYPES.get(builtins.type(x))
     if kind is not None:
         return Literal(x, kind)
-    if isinstance(x, np.ndarray) and x.ndim == 0:
-        return Literal(x[()], array_type((), x.dtype))
-    if isinstance(x, np.ndarray) and x.size and (x == x.flat[0]).all():
-        return Literal(x.flat[0], array_type(x.shape, x.dtype))
     if isinstance(x, (list, tuple)):
         return stacked(x)
-    raise TypeError(f"an array of values cannot be used inside an implementation: {x!r}")
+    raise TypeError(f"np.array of {x!r} is no operand")
 
 
-def stacked(xs: Sequence[Any]) -> Tracer | Literal:
+def stacked(xs: Sequence[Operand]) -> Value:
     """What np.array makes of a (nested) list: Python scalars count with their own dtype, as they do there."""
     if not xs:
         return Literal(0, array_type((0,), np.float64))
@@ -51,27 +48,27 @@ def stacked(xs: Sequence[Any]) -> Tracer | Literal:
     return rows[0] if len(rows) == 1 else concatenate(*rows, axis=0)  # type: ignore[no-any-return]  # a primitive returns tracers
 
 
-def weak_kind(kind: ArrayType) -> Any:
+def weak_kind(kind: ArrayType) -> Result:
     """What NumPy's promotion should see: a Python type for a weak scalar, else the dtype."""
     return {"i": int, "f": float, "c": complex, "b": bool}[kind.dtype.kind] if kind.weak else kind.dtype
 
 
-def result_dtype(*xs: Any) -> np.dtype[Any]:
+def result_dtype(*xs: Operand) -> DType:
     """np.result_type of operands, weak scalars being weak."""
     kinds = [operand(x).type for x in xs]
     strong = [k.dtype for k in kinds if not k.weak]
     return np.result_type(*strong, *[weak_kind(k)(0) for k in kinds if k.weak])
 
 
-def known_dtype(dtype: Any) -> np.dtype[Any]:
+def known_dtype(dtype: DTypeLike) -> DType:
     """The dtype, if traced values can have it."""
-    found: np.dtype[Any] = np.dtype(dtype)
+    found: DType = np.dtype(dtype)
     if found.char not in DTYPE_CODES:
         raise UnsupportedArgumentError(f"dtype={found} cannot be honoured: traced values have bool, integer, float32/64 or complex dtypes")
     return found
 
 
-def cast(x: Any, dtype: Any) -> Tracer | Literal:
+def cast(x: Operand, dtype: DTypeLike) -> Value:
     """x with that dtype, as `astype` does it."""
     x, dtype = operand(x), np.dtype(dtype)
     if x.type.dtype == dtype:
@@ -86,7 +83,7 @@ def cast(x: Any, dtype: Any) -> Tracer | Literal:
     return convert(x, dtype=dtype)  # type: ignore[no-any-return]  # a primitive returns tracers
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: Operand) -> Result:
     """x as an array of its dtype, no longer a weak Python scalar."""
     x = operand(x)
     if not x.type.weak:
@@ -94,12 +91,12 @@ def as_array(x: Any) -> Any:
     return Literal(x.value, array_type((), x.type.dtype)) if isinstance(x, Literal) else convert(x, dtype=x.type.dtype)
 
 
-def as_bool(x: Any) -> Tracer | Literal:
+def as_bool(x: Operand) -> Value:
     """x != 0."""
     return cast(x, np.bool_)
 
 
-def broadcast_to(x: Any, shape: Sequence[int]) -> Tracer | Literal:
+def broadcast_to(x: Operand, shape: Sequence[int]) -> Value:
     """x with that shape, by NumPy's rules."""
     x, shape = operand(x), tuple(shape)
     source = x.type.shape
@@ -120,7 +117,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ShapeMismatchError(f"operands could not be broadcast together with shapes {' '.join(map(str, shapes))}") from None
 
 
-def promote(*xs: Any, dtype: Any = None) -> list[Any]:
+def promote(*xs: Operand, dtype: DTypeLike = None) -> list[Result]:
     """The operands with one dtype (NumPy's result type by default) and one shape."""
     given = [operand(x) for x in xs]
     common = np.dtype(dtype) if dtype is not None else result_dtype(*given)
@@ -128,7 +125,7 @@ def promote(*xs: Any, dtype: Any = None) -> list[Any]:
     return [broadcast_to(cast(x, common), shape) for x in given]
 
 
-def with_shape(x: Any, shape: Sequence[int]) -> Any:
+def with_shape(x: Operand, shape: Sequence[int]) -> Result:
     """x reshaped (same number of elements); nothing is recorded where nothing changes."""
     x, shape = operand(x), tuple(int(n) for n in shape)
     if x.type.shape == shape:
@@ -136,3 +133,10 @@ def with_shape(x: Any, shape: Sequence[int]) -> Any:
     if isinstance(x, Literal):
         return Literal(x.value, array_type(shape, x.type.dtype))
     return reshape(x, shape=shape)
+
+
+def ravelled(x: Value, axis: Axes) -> tuple[Value, int]:
+    """x and a non-negative axis of it; for None the flattened array."""
+    if axis is None:
+        return with_shape(x, (x.type.size,)), 0
+    return x, axis_of(axis, x.type.ndim)

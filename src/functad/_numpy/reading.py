@@ -5,7 +5,6 @@ is asked for its count.
 """
 
 import operator
-from typing import Any
 
 import numpy as np
 
@@ -13,13 +12,13 @@ from functad._core.program import Literal
 from functad._core.recorder import CONVERT, Door, answer, record
 from functad._core.tracer import Tracer, install
 from functad._core.types import array_type
-from functad._numpy import promote
-from functad._numpy.dispatch import DOORS, implements, refuse
-from functad._numpy.indexing import count_true, gathered_along, mask_places, non_negative, normalised, plain_axis
-from functad._numpy.promote import cast, operand, with_shape
+from functad._numpy.arguments import Axes, Operand, Result, axis_of
+from functad._numpy.dispatch import DOORS, implements, no_out, refuse
+from functad._numpy.indexing import count_true, gathered_along, mask_places, non_negative, normalised
+from functad._numpy.promote import broadcast_shapes, broadcast_to, cast, operand, promote, ravelled
 from functad._numpy.rearranging import repeated
-from functad._numpy.reducing import no_out
 from functad._numpy.ufuncs import apply_ufunc
+from functad._primitives import logic
 from functad._primitives.index import gather, iota, scatter_add
 
 __all__ = ["take"]
@@ -29,10 +28,8 @@ INT = np.dtype(np.int64)
 # ---- take
 
 
-def _take(x: Any, index: Any, axis: Any, mode: str) -> Any:
-    x = operand(x)
-    if axis is None:
-        x, axis = with_shape(x, (x.type.size,)), 0
+def _take(x: Operand, index: Operand, axis: Axes, mode: str) -> Result:
+    x, axis = ravelled(operand(x), axis)
     n = x.type.shape[axis]
     index = cast(index, INT)
     if mode == "wrap":
@@ -45,7 +42,7 @@ def _take(x: Any, index: Any, axis: Any, mode: str) -> Any:
 _TAKE = Door("take", _take)
 
 
-def _index_operand(index: Any, n: int, axis: int, mode: str = "raise") -> Any:
+def _index_operand(index: Operand, n: int, axis: int, mode: str = "raise") -> Result:
     """An index as an operand: traced, or concrete, non-negative and in range."""
     index = _array(index)
     if isinstance(index, Tracer):
@@ -61,18 +58,18 @@ def _index_operand(index: Any, n: int, axis: int, mode: str = "raise") -> Any:
     return normalised(index, axis, n)
 
 
-def _array(x: Any) -> Any:
+def _array(x: Operand) -> Result:
     """A tracer as it is, anything else as an array."""
     return x if isinstance(x, Tracer) else CONVERT[0](x)
 
 
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+def take(a: Operand, indices: Operand, axis: Axes = None, out: object = None, mode: str = "raise") -> Result:
     """np.take."""
-    no_out("take", out)
+    no_out(np.take, out)
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     x = _array(a)
-    axis = None if axis is None else plain_axis(axis, x.ndim)
+    axis = None if axis is None else axis_of(axis, x.ndim)
     index = _index_operand(indices, x.size if axis is None else x.shape[axis], axis or 0, mode)
     return record(_TAKE, (axis, mode), (x, index), lambda given: _take(given[0], given[1], axis, mode))
 
@@ -81,14 +78,14 @@ DOORS[np.take] = take
 install("take", lambda self, indices, axis=None, out=None, mode="raise": take(self, indices, axis, out, mode))
 
 
-def _take_along(x: Any, index: Any, axis: int) -> Any:
+def _take_along(x: Operand, index: Operand, axis: int) -> Result:
     x, index = operand(x), operand(index)
     if x.type.ndim != index.type.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     lanes = tuple(1 if i == axis else n for i, n in enumerate(x.type.shape))
-    shape = promote.broadcast_shapes(lanes, index.type.shape)
+    shape = broadcast_shapes(lanes, index.type.shape)
     places = [
-        promote.broadcast_to(non_negative(index, x.type.shape[axis]), shape)
+        broadcast_to(non_negative(index, x.type.shape[axis]), shape)
         if i == axis
         else Literal(0, array_type(shape, INT))
         if x.type.shape[i] == 1
@@ -101,12 +98,12 @@ def _take_along(x: Any, index: Any, axis: int) -> Any:
 _TAKE_ALONG = Door("take_along_axis", _take_along)
 
 
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+def take_along_axis(arr: Operand, indices: Operand, axis: Axes = -1) -> Result:
     """np.take_along_axis."""
     x = _array(arr)
     if axis is None:
         x, axis = np.ravel(x), 0
-    axis = plain_axis(axis, x.ndim)
+    axis = axis_of(axis, x.ndim)
     index = _index_operand(indices, x.shape[axis], axis)
     return record(_TAKE_ALONG, axis, (x, index), lambda given: _take_along(given[0], given[1], axis))
 
@@ -115,20 +112,17 @@ DOORS[np.take_along_axis] = take_along_axis
 
 
 @implements(np.choose, numeric=("a", "choices"))
-def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    no_out("choose", out)
+def _choose(a: Operand, choices: Operand, out: object = None, mode: str = "raise") -> Result:
     if not isinstance(choices, (tuple, list)):
         refuse("choose", "choices", choices, "give a sequence of arrays")
-    index, *given = operand(a), *promote.promote(*choices)
-    shape = promote.broadcast_shapes(index.type.shape, given[0].type.shape)
+    index, *given = operand(a), *promote(*choices)
+    shape = broadcast_shapes(index.type.shape, given[0].type.shape)
     if mode == "wrap":
         index = apply_ufunc(np.remainder, index, len(given))
-    table = promote.broadcast_to(given[0], shape)
+    table = broadcast_to(given[0], shape)
     for k, x in enumerate(given[1:], 1):
-        from functad._primitives import logic
-
         test = np.greater_equal if mode == "clip" or k < len(given) - 1 else np.equal
-        table = logic.select(promote.broadcast_to(apply_ufunc(test, index, k), shape), promote.broadcast_to(x, shape), table)
+        table = logic.select(broadcast_to(apply_ufunc(test, index, k), shape), broadcast_to(x, shape), table)
     return table
 
 
@@ -136,11 +130,11 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 
 @implements(np.repeat, numeric=("a",), structural=("repeats", "axis"))
-def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+def _repeat(a: Operand, repeats: Operand, axis: Axes = None) -> Result:
     return repeated(a, int(repeats), axis)
 
 
-def _repeat_each(a: Any, repeats: Any, axis: Any = None) -> Any:
+def _repeat_each(a: Operand, repeats: Operand, axis: Axes = None) -> Result:
     """np.repeat; one number for each element makes it a take."""
     if isinstance(repeats, Tracer):
         repeats = operator.index(repeats)  # type: ignore[arg-type]  # `methods` installs __index__
@@ -155,16 +149,16 @@ DOORS[np.repeat] = _repeat_each
 install("repeat", lambda self, repeats, axis=None: _repeat_each(self, repeats, axis))
 
 
-def _flat_or_along(x: Any, axis: Any) -> tuple[Any, int]:
-    return (np.ravel(x), 0) if axis is None else (x, plain_axis(axis, x.ndim))
+def _flat_or_along(x: Operand, axis: Axes) -> tuple[Result, int]:
+    return (np.ravel(x), 0) if axis is None else (x, axis_of(axis, x.ndim))
 
 
-def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+def _delete(arr: Operand, obj: Operand, axis: Axes = None) -> Result:
     x, axis = _flat_or_along(arr, axis)
     return take(x, np.delete(np.arange(x.shape[axis]), obj), axis)
 
 
-def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def _insert(arr: Operand, obj: Operand, values: Operand, axis: Axes = None) -> Result:
     """NumPy says where each element of the result comes from: from the array, or from the values behind it."""
     x, axis = _flat_or_along(_array(arr), axis)
     v = _array(values)
@@ -185,14 +179,14 @@ DOORS[np.insert] = _insert
 # ---- places where something holds: the number of them is asked for
 
 
-def _places(mask: Any, count: int) -> Any:
+def _places(mask: Operand, count: int) -> Result:
     return tuple(mask_places(mask, count, mask.type.ndim))
 
 
 _NONZERO = Door("nonzero", _places)
 
 
-def _nonzero(a: Any) -> Any:
+def _nonzero(a: Operand) -> Result:
     """np.nonzero."""
     if a.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
@@ -201,14 +195,14 @@ def _nonzero(a: Any) -> Any:
     return record(_NONZERO, count, (mask,), lambda given: _places(given[0], count))
 
 
-def _argwhere(a: Any) -> Any:
+def _argwhere(a: Operand) -> Result:
     return np.stack(_nonzero(np.atleast_1d(a)), axis=1)
 
 
 def _unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, *, equal_nan: bool = True,
+    ar: Operand, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Axes = None, *, equal_nan: bool = True,
     sorted: bool = True,
-) -> Any:  # fmt: skip
+) -> Result:  # fmt: skip
     """np.unique of the flattened array: sorted, neighbours compared, the number of different ones asked for."""
     if axis is not None:
         refuse("unique", "axis", axis)
@@ -241,15 +235,15 @@ install("nonzero", _nonzero)
 # ---- adding up by place
 
 
-def _largest(value: Any) -> int:
+def _largest(value: Operand) -> int:
     return int(np.max(value, initial=-1))
 
 
-def _smallest(value: Any) -> int:
+def _smallest(value: Operand) -> int:
     return int(np.min(value, initial=0))
 
 
-def _add_up(index: Any, weights: Any, size: int) -> Any:
+def _add_up(index: Operand, weights: Operand, size: int) -> Result:
     index = cast(index, INT)
     updates = Literal(1, index.type) if weights is None else cast(weights, np.float64)
     return scatter_add(updates, index, shape=(size,))
@@ -258,7 +252,7 @@ def _add_up(index: Any, weights: Any, size: int) -> Any:
 _BINCOUNT = Door("bincount", _add_up)
 
 
-def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+def _bincount(x: Operand, /, weights: Operand = None, minlength: Operand = 0) -> Result:
     """np.bincount; traced places are asked for the largest."""
     index = x if isinstance(x, Tracer) else np.asarray(x)
     if index.ndim != 1 or index.dtype.kind not in "iub":

@@ -1,19 +1,19 @@
 """Repeating, shifting, reversing, padding, differences, diagonals and triangles: elements moved to places that are known beforehand."""
 
-from typing import Any
-
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from functad._core.program import Literal
 from functad._core.types import array_type
-from functad._numpy.dispatch import NO_VALUE, implements, refuse
-from functad._numpy.promote import broadcast_to, cast, operand, with_shape
+from functad._numpy.arguments import NO_VALUE, Axes, DTypeLike, Operand, Result, Value, axis_of
+from functad._numpy.dispatch import implements, refuse
+from functad._numpy.promote import broadcast_to, cast, operand, ravelled, with_shape
 from functad._numpy.shaping import flipped, joined, part, static_take, transposed, unstacked
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import logic
 from functad._primitives import shape as s
 from functad._primitives.index import iota
+from functad.errors import ShapeMismatchError
 
 __all__ = ["repeated"]
 
@@ -21,7 +21,7 @@ __all__ = ["repeated"]
 
 
 @implements(np.tile, numeric=("A",), structural=("reps",))
-def tile(A: Any, reps: Any) -> Any:  # NumPy's name
+def tile(A: Operand, reps: Operand) -> Result:  # NumPy's name
     x = operand(A)
     counts = tuple(int(n) for n in reps) if isinstance(reps, (tuple, list, np.ndarray)) else (int(reps),)
     ndim = max(len(counts), x.type.ndim)
@@ -34,12 +34,9 @@ def tile(A: Any, reps: Any) -> Any:  # NumPy's name
     return with_shape(x, [c * n for c, n in zip(counts, shape, strict=True)])
 
 
-def repeated(x: Any, count: int, axis: Any) -> Any:
+def repeated(x: Operand, count: int, axis: Axes) -> Result:
     """np.repeat with one number for all."""
-    x = operand(x)
-    if axis is None:
-        x, axis = with_shape(x, (x.type.size,)), 0
-    axis = normalize_axis_index(axis, x.type.ndim)
+    x, axis = ravelled(operand(x), axis)
     if count < 0:
         raise ValueError("repeats may not contain negative values.")
     shape = x.type.shape
@@ -52,7 +49,7 @@ def repeated(x: Any, count: int, axis: Any) -> Any:
 
 
 @implements(np.roll, numeric=("a",), structural=("shift", "axis"))
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: Operand, shift: Operand, axis: Axes = None) -> Result:
     x = operand(a)
     shape = x.type.shape
     if axis is None:
@@ -69,29 +66,26 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 @implements(np.flip, numeric=("m",), structural=("axis",), view=True)
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: Operand, axis: Axes = None) -> Result:
     x = operand(m)
     return flipped(x, range(x.type.ndim) if axis is None else normalize_axis_tuple(axis, x.type.ndim))
 
 
-@implements(np.flipud, numeric=("m",), view=True)
-def flipud(m: Any) -> Any:
-    x = operand(m)
-    if x.type.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return flipped(x, (0,))
+def _flip_door(function: Operand, axis: int) -> None:
+    @implements(function, numeric=("m",), view=True)
+    def implementation(m: Operand) -> Result:
+        x = operand(m)
+        if x.type.ndim <= axis:
+            raise ValueError(f"Input must be >= {axis + 1}-d.")
+        return flipped(x, (axis,))
 
 
-@implements(np.fliplr, numeric=("m",), view=True)
-def fliplr(m: Any) -> Any:
-    x = operand(m)
-    if x.type.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return flipped(x, (1,))
+_flip_door(np.flipud, 0)
+_flip_door(np.fliplr, 1)
 
 
 @implements(np.rot90, numeric=("m",), structural=("k", "axes"), view=True)
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: Operand, k: int = 1, axes: Operand = (0, 1)) -> Result:
     x = operand(m)
     ndim = x.type.ndim
     if len(axes) != 2 or ndim < 2 or axes[0] % ndim == axes[1] % ndim:
@@ -110,11 +104,11 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 # ---- padding
 
 
-def _pairs(widths: Any, ndim: int) -> list[tuple[int, int]]:
+def _pairs(widths: Operand, ndim: int) -> list[tuple[int, int]]:
     if isinstance(widths, dict):
-        rows: list[Any] = [(0, 0)] * ndim
+        rows: list[Result] = [(0, 0)] * ndim
         for axis, width in widths.items():
-            rows[normalize_axis_index(axis, ndim)] = (width, width) if isinstance(width, int) else tuple(width)
+            rows[axis_of(axis, ndim)] = (width, width) if isinstance(width, int) else tuple(width)
         widths = rows
     table = np.asarray(widths)
     if table.dtype.kind not in "iu":
@@ -125,7 +119,7 @@ def _pairs(widths: Any, ndim: int) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in table]
 
 
-def _per_side(values: Any, ndim: int) -> list[tuple[Any, Any]]:
+def _per_side(values: Operand, ndim: int) -> list[tuple[Result, Result]]:
     """`constant_values` as one pair for each axis."""
     if not isinstance(values, (tuple, list)):
         x = operand(values)
@@ -141,11 +135,11 @@ def _per_side(values: Any, ndim: int) -> list[tuple[Any, Any]]:
     return (full * ndim if len(full) == 1 else full)[:ndim]  # mixed nesting is refused by NumPy as well
 
 
-def _filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+def _filled(shape: tuple[int, ...], value: Operand, dtype: DTypeLike) -> Result:
     return broadcast_to(cast(value, dtype), shape)
 
 
-def _check_pad_keywords(mode: Any, stat_length: Any, constant_values: Any, end_values: Any, reflect_type: Any) -> None:
+def _check_pad_keywords(mode: Operand, stat_length: Operand, constant_values: Operand, end_values: Operand, reflect_type: Operand) -> None:
     """Refuse the modes that are not known, and keywords that the mode does not take."""
     if mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap"):
         refuse("pad", "mode", mode, "constant, empty, edge, reflect, symmetric and wrap are known")
@@ -162,9 +156,9 @@ def _check_pad_keywords(mode: Any, stat_length: Any, constant_values: Any, end_v
 
 @implements(np.pad, numeric=("array", "constant_values"), structural=("pad_width",))
 def pad(
-    array: Any, pad_width: Any, mode: Any = "constant", *, stat_length: Any = None, constant_values: Any = 0, end_values: Any = 0,
-    reflect_type: str = "even",
-) -> Any:  # fmt: skip
+    array: Operand, pad_width: Operand, mode: Operand = "constant", *, stat_length: Operand = None, constant_values: Operand = 0,
+    end_values: Operand = 0, reflect_type: str = "even",
+) -> Result:  # fmt: skip
     x = operand(array)
     pairs = _pairs(pad_width, x.type.ndim)
     _check_pad_keywords(mode, stat_length, constant_values, end_values, reflect_type)
@@ -188,13 +182,13 @@ def pad(
 # ---- differences
 
 
-def _edge(x: Any, like: Any, axis: int) -> Any:
+def _edge(x: Operand, like: Value, axis: int) -> Result:
     x = operand(x)
     return broadcast_to(x, [1 if i == axis else n for i, n in enumerate(like.type.shape)]) if x.type.ndim == 0 else x
 
 
 @implements(np.diff, numeric=("a", "prepend", "append"), structural=("n", "axis"))
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
+def diff(a: Operand, n: int = 1, axis: int = -1, prepend: Operand = NO_VALUE, append: Operand = NO_VALUE) -> Result:
     x = operand(a)
     if n == 0:
         return x
@@ -202,7 +196,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
         raise ValueError(f"order must be non-negative but got {n!r}")
     if x.type.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis_index(axis, x.type.ndim)
+    axis = axis_of(axis, x.type.ndim)
     sides = [[] if v is NO_VALUE else [_edge(v, x, axis)] for v in (prepend, append)]
     pieces = [*sides[0], x, *sides[1]]
     x = joined(pieces, axis)
@@ -214,7 +208,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
 
 
 @implements(np.ediff1d, numeric=("ary", "to_end", "to_begin"))
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Operand, to_end: Operand = None, to_begin: Operand = None) -> Result:
     x = operand(ary)
     x = with_shape(x, (x.type.size,))
     length = max(x.type.size - 1, 0)
@@ -228,7 +222,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 # ---- diagonals and triangles
 
 
-def _on_diagonal(x: Any, k: int) -> Any:
+def _on_diagonal(x: Operand, k: int) -> Result:
     """The square matrix with x on its k-th diagonal: x with gaps, seen through the flat index."""
     n = x.type.shape[0]
     side = n + abs(k)
@@ -239,14 +233,14 @@ def _on_diagonal(x: Any, k: int) -> Any:
     return with_shape(s.pad(x, low=(start,), high=(side * side - used,), inner=(side,)), (side, side))
 
 
-def diagonal_of(x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    """np.diagonal: a strided slice of the flat index."""
-    x = operand(x)
+def diagonal_of(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Result:
+    """A strided slice of the flat index."""
+    x = operand(a)
     if x.type.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    i, j = normalize_axis_index(axis1, x.type.ndim), normalize_axis_index(axis2, x.type.ndim)
+        raise ShapeMismatchError("a diagonal needs an array of at least two dimensions")
+    i, j = axis_of(axis1, x.type.ndim), axis_of(axis2, x.type.ndim)
     if i == j:
-        raise ValueError("axis1 and axis2 cannot be the same")
+        raise ShapeMismatchError("axis1 and axis2 of a diagonal cannot be the same")
     rest = [a for a in range(x.type.ndim) if a not in (i, j)]
     x = transposed(x, [*rest, i, j])
     lead, (rows, columns) = x.type.shape[:-2], x.type.shape[-2:]
@@ -256,13 +250,11 @@ def diagonal_of(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     return part(x, len(lead), start if count else 0, count, columns + 1)
 
 
-@implements(np.diagonal, numeric=("a",), structural=("offset", "axis1", "axis2"), method="diagonal", view=True)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return diagonal_of(a, offset, axis1, axis2)
+implements(np.diagonal, numeric=("a",), structural=("offset", "axis1", "axis2"), method="diagonal", view=True)(diagonal_of)
 
 
 @implements(np.diag, numeric=("v",), structural=("k",))
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: Operand, k: int = 0) -> Result:
     x = operand(v)
     if x.type.ndim not in (1, 2):
         raise ValueError("Input must be 1- or 2-d.")
@@ -270,12 +262,12 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @implements(np.diagflat, numeric=("v",), structural=("k",))
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: Operand, k: int = 0) -> Result:
     x = operand(v)
     return _on_diagonal(with_shape(x, (x.type.size,)), k)
 
 
-def _triangle(x: Any, k: int, lower: bool) -> Any:
+def _triangle(x: Operand, k: int, lower: bool) -> Result:
     x = operand(x)
     if x.type.ndim == 1:
         x = broadcast_to(x, (x.type.size, x.type.size))
@@ -285,24 +277,14 @@ def _triangle(x: Any, k: int, lower: bool) -> Any:
     return logic.select(broadcast_to(keep, shape), x, Literal(0, x.type))
 
 
-@implements(np.tril, numeric=("m",), structural=("k",))
-def tril(m: Any, k: int = 0) -> Any:
-    return _triangle(m, k, True)
-
-
-@implements(np.triu, numeric=("m",), structural=("k",))
-def triu(m: Any, k: int = 0) -> Any:
-    return _triangle(m, k, False)
+implements(np.tril, numeric=("m",), structural=("k",))(lambda m, k=0: _triangle(m, k, True))
+implements(np.triu, numeric=("m",), structural=("k",))(lambda m, k=0: _triangle(m, k, False))
 
 
 # ---- selecting along an axis
 
 
 @implements(np.compress, numeric=("a",), structural=("condition", "axis"))
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    if out is not None:
-        refuse("compress", "out", out)
-    x = operand(a)
-    if axis is None:
-        x, axis = with_shape(x, (x.type.size,)), 0
-    return static_take(x, np.flatnonzero(np.asarray(condition)).tolist(), normalize_axis_index(axis, x.type.ndim))
+def compress(condition: Operand, a: Operand, axis: Axes = None, out: object = None) -> Result:
+    x, axis = ravelled(operand(a), axis)
+    return static_take(x, np.flatnonzero(np.asarray(condition)).tolist(), axis)

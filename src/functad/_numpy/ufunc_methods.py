@@ -1,44 +1,42 @@
 """`np.add.reduce`, `np.maximum.accumulate`, `np.multiply.outer` and their like."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from functad._core.recorder import Door
-from functad._numpy import reducing
-from functad._numpy.dispatch import DOORS, NO_VALUE, record_call, refuse
+from functad._numpy.arguments import NO_VALUE, Axes, DTypeLike, Implementation, Operand, Result, axis_of
+from functad._numpy.dispatch import DOORS, record_call, refuse
 from functad._numpy.promote import as_array, operand, with_shape
+from functad._numpy.reducing import all_, any_, max_, min_, prod, running, sum
 from functad._numpy.shaping import joined, part
 from functad._numpy.ufuncs import UFUNCS, apply_ufunc
 from functad._primitives import cumulative
 
 __all__: list[str] = []
 
-_REDUCTIONS: dict[np.ufunc, Any] = {
-    np.add: reducing.sum, np.multiply: reducing.prod, np.maximum: reducing.max_, np.minimum: reducing.min_, np.logical_and: reducing.all_,
-    np.logical_or: reducing.any_,
+_REDUCTIONS: dict[np.ufunc, Result] = {
+    np.add: sum, np.multiply: prod, np.maximum: max_, np.minimum: min_, np.logical_and: all_,
+    np.logical_or: any_,
 }  # fmt: skip
 
 
-def _declare(ufunc: np.ufunc, method: str, implementation: Callable[..., Any], names: list[str], data: set[str]) -> None:
+def _declare(ufunc: np.ufunc, method: str, implementation: Implementation, names: list[str], data: set[str]) -> None:
     door = Door(f"{ufunc.__name__}.{method}", implementation)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Operand, **kwargs: Operand) -> Result:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}  # refused before by the dispatcher
         return record_call(door, names, frozenset(data), frozenset({"axis"}), args, kwargs)
 
     DOORS[ufunc, method] = call
 
 
-def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
+def _reduce(ufunc: np.ufunc) -> Implementation:
     function = _REDUCTIONS[ufunc].implementation
 
     def implementation(
-        array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True
-    ) -> Any:
-        given: dict[str, Any] = {"keepdims": keepdims, "where": where}
+        array: Operand, axis: Axes = 0, dtype: DTypeLike = None, out: None = None, keepdims: bool = False, initial: Operand = NO_VALUE,
+        where: Operand = True,
+    ) -> Result:  # fmt: skip
+        given: dict[str, Result] = {"keepdims": keepdims, "where": where}
         if ufunc in (np.add, np.multiply):
             given["dtype"] = dtype
         elif dtype is not None:
@@ -52,7 +50,7 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
     return implementation
 
 
-def _running_extreme(ufunc: np.ufunc, x: Any, axis: int) -> Any:
+def _running_extreme(ufunc: np.ufunc, x: Operand, axis: int) -> Result:
     """By doubling: after step k each element has seen the 2**k before it."""
     n, step = x.type.shape[axis], 1
     while step < n:
@@ -62,20 +60,20 @@ def _running_extreme(ufunc: np.ufunc, x: Any, axis: int) -> Any:
     return x
 
 
-def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
-    def implementation(array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+def _accumulate(ufunc: np.ufunc) -> Implementation:
+    def implementation(array: Operand, axis: int = 0, dtype: DTypeLike = None, out: object = None) -> Result:
         x = operand(array)
         if ufunc in (np.add, np.multiply):
-            return reducing.running(cumulative.cumsum if ufunc is np.add else cumulative.cumprod, x, axis, dtype)
+            return running(cumulative.cumsum if ufunc is np.add else cumulative.cumprod, x, axis, dtype)
         if dtype is not None:
             refuse(f"{ufunc.__name__}.accumulate", "dtype", dtype)
-        return _running_extreme(ufunc, x, normalize_axis_index(axis, x.type.ndim))
+        return _running_extreme(ufunc, x, axis_of(axis, x.type.ndim))
 
     return implementation
 
 
-def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
-    def implementation(A: Any, B: Any) -> Any:  # NumPy's names
+def _outer(ufunc: np.ufunc) -> Implementation:
+    def implementation(A: Operand, B: Operand) -> Result:  # NumPy's names
         x, y = as_array(A), as_array(B)  # NumPy makes arrays of Python's numbers here
         return apply_ufunc(ufunc, with_shape(x, (*x.type.shape, *[1] * y.type.ndim)), y)
 

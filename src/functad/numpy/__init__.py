@@ -8,8 +8,7 @@ and the names of the Python array API standard are there as NumPy spells them.
 
 import builtins
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +16,7 @@ import numpy as np
 from functad._core.recorder import Door, answer
 from functad._core.tracer import Tracer
 from functad._numpy import promote as _promote
+from functad._numpy.arguments import DType, DTypeLike, Implementation, Operand, Result
 from functad._numpy.dispatch import record_call, refuse
 from functad._primitives import elementwise as _elementwise
 from functad._primitives.index import iota
@@ -25,7 +25,7 @@ _OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full",
 __all__ = sorted({*np.__all__, *_OWN})
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     try:
         return getattr(np, name)
     except AttributeError:
@@ -36,7 +36,7 @@ def __dir__() -> list[str]:
     return sorted({*dir(np), *_OWN})
 
 
-def _traced(x: Any) -> bool:
+def _traced(x: Operand) -> bool:
     """Whether a traced value is in it."""
     if isinstance(x, (list, tuple)):
         return builtins.any(map(_traced, x))
@@ -45,34 +45,36 @@ def _traced(x: Any) -> bool:
     return isinstance(x, Tracer)
 
 
-def _lists(x: Any) -> Any:
+def _lists(x: Operand) -> Result:
     """Arrays of objects as nested lists."""
     if isinstance(x, (list, tuple)):
         return [_lists(part) for part in x]
     return _lists(x.tolist()) if isinstance(x, np.ndarray) and x.dtype == object else x
 
 
-def _door(name: str, implementation: Callable[..., Any], numeric: Sequence[str], structural: Sequence[str] = ()) -> Callable[..., Any]:
+def _door(name: str, implementation: Implementation, numeric: Sequence[str], structural: Sequence[str] = ()) -> Implementation:
     """A caller of the implementation as one recorded operation."""
     door = Door(name, implementation)
     data, values = frozenset(numeric), frozenset(structural)
 
-    def call(**arguments: Any) -> Any:
+    def call(**arguments: Operand) -> Result:
         return record_call(door, [], data, values, (), arguments)
 
     return call
 
 
-def _known(dtype: Any) -> np.dtype[Any] | None:
+def _known(dtype: DTypeLike) -> DType | None:
     return None if dtype is None else np.dtype(dtype)
 
 
-def _check_order(function: str, order: Any) -> None:
+def _check(function: str, order: str | None, like: object = None) -> None:
     if order not in (None, "K", "A", "C", "F"):  # the layout of a traced value in memory is nobody's business
         refuse(function, "order", order)
+    if like is not None:
+        refuse(function, "like", like)
 
 
-def _array(object: Any, dtype: Any, ndmin: int) -> Any:
+def _array(object: Operand, dtype: DTypeLike, ndmin: int) -> Result:
     out = _promote.operand(object)
     out = out if dtype is None else _promote.cast(out, dtype)
     missing = builtins.max(ndmin - out.type.ndim, 0)
@@ -83,8 +85,9 @@ _ARRAY = _door("array", _array, ["object"])
 
 
 def array(
-    object: Any, dtype: Any = None, *, copy: bool | None = True, order: Any = "K", subok: bool = False, ndmin: int = 0, like: Any = None
-) -> Any:
+    object: Operand, dtype: Operand = None, *, copy: bool | None = True, order: Operand = "K", subok: bool = False, ndmin: int = 0,
+    like: Operand = None,
+) -> Result:  # fmt: skip
     """np.array; nested lists may mix traced values, arrays and numbers.
 
     Parameters
@@ -115,19 +118,17 @@ def array(
     """
     if not _traced(object):
         return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like)
-    _check_order("array", order)
-    if like is not None:
-        refuse("array", "like", like)
+    _check("array", order, like)
     return _ARRAY(object=_lists(object), dtype=_known(dtype), ndmin=ndmin)
 
 
-def _conversion(name: str) -> Callable[..., Any]:
+def _conversion(name: str) -> Implementation:
     original = getattr(np, name)
 
-    def convert(a: Any, dtype: Any = None, order: Any = None, **keywords: Any) -> Any:
+    def convert(a: Operand, dtype: DTypeLike = None, order: str | None = None, **keywords: Operand) -> Result:
         if not _traced(a):
             return original(a, dtype, **({} if order is None else {"order": order}), **keywords)
-        _check_order(name, order)
+        _check(name, order)
         for keyword, given in keywords.items():
             if keyword not in ("copy", "device") and given is not None:
                 refuse(name, keyword, given)
@@ -170,7 +171,7 @@ asanyarray = _conversion("asanyarray")
 ascontiguousarray = _conversion("ascontiguousarray")
 
 
-def _full(fill_value: Any, shape: Any, dtype: Any) -> Any:
+def _full(fill_value: Operand, shape: Operand, dtype: DTypeLike) -> Result:
     value = _promote.operand(fill_value)
     return _promote.broadcast_to(value if dtype is None else _promote.cast(value, dtype), shape)
 
@@ -178,7 +179,7 @@ def _full(fill_value: Any, shape: Any, dtype: Any) -> Any:
 _FULL = _door("full", _full, ["fill_value"], ["shape"])
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+def full(shape: Operand, fill_value: Operand, dtype: Operand = None, order: Operand = "C", *, device: Operand = None, like: Operand = None) -> Result:
     """np.full with a traced value.
 
     Parameters
@@ -208,14 +209,15 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, de
     """
     if not _traced(fill_value):
         return np.full(shape, fill_value, dtype, order, device=device, like=like)
-    _check_order("full", order)
-    if like is not None:
-        refuse("full", "like", like)
+    _check("full", order, like)
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     return _FULL(fill_value=_lists(fill_value), shape=sizes, dtype=_known(dtype))
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def full_like(
+    a: Operand, fill_value: Operand, dtype: Operand = None, order: Operand = "K", subok: bool = True, shape: Operand = None, *,
+    device: Operand = None,
+) -> Result:  # fmt: skip
     """np.full_like of a plain array with a traced value.
 
     Parameters
@@ -251,7 +253,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
     return full(like.shape if shape is None else shape, fill_value, like.dtype if dtype is None else dtype, order)
 
 
-def _arange(start: Any, step: Any, count: int, dtype: Any) -> Any:
+def _arange(start: Operand, step: Operand, count: int, dtype: DTypeLike) -> Result:
     steps = _promote.cast(iota(shape=(count,), axis=0, dtype=np.dtype(np.int64)), dtype)
     begin, width = (_promote.broadcast_to(_promote.cast(_promote.operand(x), dtype), (count,)) for x in (start, step))
     return _elementwise.add(begin, _elementwise.mul(steps, width))
@@ -260,7 +262,7 @@ def _arange(start: Any, step: Any, count: int, dtype: Any) -> Any:
 _ARANGE = _door("arange", _arange, ["start", "step"], ["count"])
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None, like: Any = None) -> Any:
+def arange(start: Operand, stop: Operand = None, step: Operand = 1, dtype: DTypeLike = None, *, device: object = None, like: object = None) -> Result:
     """np.arange with traced bounds or step: how many elements there are is read from their values.
 
     Parameters
@@ -285,13 +287,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     >>> fd.grad(lambda x: np.sum(np.arange(0.0, 1.0, x)))(0.25)
     np.float64(6.0)
     """
-    begin: Any = 0 if stop is None else start
+    begin: Operand = 0 if stop is None else start
     end = start if stop is None else stop
     if not _traced([begin, end, step]):
-        original: Any = np.arange  # its overloads do not know that a step may be anything
+        original: Operand = np.arange  # its overloads do not know that a step may be anything
         return original(begin, end, step, dtype, device=device, like=like)
-    if like is not None:
-        refuse("arange", "like", like)
+    _check("arange", None, like)
     span = (end - begin) / step
     count = answer(span, _whole) if isinstance(span, Tracer) else _whole(span)
     # Python's numbers count with their own dtype, unlike in ufuncs
@@ -299,6 +300,6 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     return _ARANGE(start=begin, step=step, count=builtins.max(count, 0), dtype=_known(dtype) or np.result_type(*kinds))
 
 
-def _whole(x: Any) -> int:
+def _whole(x: Operand) -> int:
     count: int = math.ceil(x)
     return count
