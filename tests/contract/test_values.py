@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from functad._compile.simplify import simplify
+from functad._compile.rewriting.simplify import simplify
 from functad._core.primitive import REGISTRY, Missing, rule_of
 from functad._core.recorder import stage
 from functad._core.types import array_type, type_of_value

@@ -68,7 +68,7 @@ class Variant:
 
 def simplified(program: Program) -> Program:
     """The program without needless work."""
-    from functad._compile.simplify import simplify  # the kernel room is not loaded with the package
+    from functad._compile.rewriting.simplify import simplify  # the kernel room is not loaded with the package
 
     return simplify(program)
 

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from functad._compile import routines  # noqa: F401  # fills the tables that keys and plans ask
+from functad._compile.building.kernel import Kernel, compile_kernel, compile_lock
 from functad._compile.costs import compile_cost, kernel_cost, numpy_cost
-from functad._compile.emit import KernelText, kernel_text
-from functad._compile.front import Slot, is_exact, make_caller
-from functad._compile.kernel import Kernel, compile_kernel, compile_lock
+from functad._compile.emitting.emit import KernelText, kernel_text
+from functad._compile.entering.front import Slot, is_exact, make_caller
+from functad._compile.rewriting.simplify import simplify
+from functad._compile.scheduling.sizes import CODES, Sizes, read
 from functad._compile.segments import Segment, cut, driver, host_reason
-from functad._compile.simplify import simplify
-from functad._compile.sizes import CODES, Sizes, read
 from functad._core.interpret import python_function
 from functad._core.program import Deferred, Equation, Program
 from functad.errors import KernelError

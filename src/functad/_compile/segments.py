@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from functad._compile.emit import ROUTINES
-from functad._compile.loops import PULLED_CALLS, UnsupportedKernelError, expression_text
-from functad._compile.mathlib import has_helper
-from functad._compile.plan import PULLED
-from functad._compile.sizes import CODES
+from functad._compile.emitting.emit import ROUTINES
+from functad._compile.emitting.spelling import UnsupportedKernelError, expression_text
+from functad._compile.mathlib.vocabulary import has_helper
+from functad._compile.scheduling.plan import PULLED
+from functad._compile.scheduling.sizes import CODES
 from functad._core.interpret import compile_source
 from functad._core.primitive import Call, Expression, Host
 from functad._core.program import Atom, Equation, Literal, Program, Var
@@ -63,7 +63,7 @@ def host_reason(e: Equation) -> str | None:
 
 
 def _call_reason(e: Equation, kernel: Call) -> str | None:
-    if kernel.kind not in ROUTINES and kernel.kind not in PULLED_CALLS and kernel.kind not in PULLED:
+    if kernel.kind not in ROUTINES and kernel.kind not in PULLED:
         return f"no routine for {kernel.kind}"
     for value in e.params.values():
         programs = (value,) if isinstance(value, Program) else value if isinstance(value, tuple) else ()
@@ -125,19 +125,11 @@ def _segments(program: Program, pieces: Sequence[list[Equation] | Equation]) -> 
 
 
 def driver(
-    program: Program,
-    pieces: Sequence[Segment | Equation],
-    callers: Mapping[Segment, Callable[..., Any]],
-    bound: Mapping[int, Any],
+    program: Program, pieces: Sequence[Segment | Equation], callers: Mapping[Segment, Callable[..., Any]], bound: Mapping[int, Any]
 ) -> Callable[..., tuple[Any, ...]]:
     """A function of the inputs that are not bound, which calls the pieces in order and returns the tuple of results."""
     names: dict[Var, str] = {v: f"v{i}" for i, v in enumerate(program.inputs)}
-    namespace: dict[str, Any] = {
-        "errstate": np.errstate,
-        "array": np.array,
-        "asarray": np.asarray,
-        **{f"v{i}": x for i, x in bound.items()},
-    }
+    namespace: dict[str, Any] = {"errstate": np.errstate, "array": np.array, "asarray": np.asarray, **{f"v{i}": x for i, x in bound.items()}}
     lines = ["with errstate(all='ignore'):"]
 
     def constant(value: Any) -> str:

@@ -1,11 +1,8 @@
 """Arithmetic that Python's operators do not spell as NumPy does: extremes, rounding, signs, remainders, accumulation."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 
-from .values import Value, absolute, copysign, external, fma, llvm_intrinsic, reassociable, select
+from functad._compile.mathlib.values import Value, absolute, copysign, fma, llvm_intrinsic, reassociable, select
 
 
 def maximum(x: Value, y: Value) -> Value:
@@ -26,10 +23,6 @@ def add_reassoc(total: Value, x: Value) -> Value:
     return reassociable(total, x, "fadd")
 
 
-def mul_reassoc(total: Value, x: Value) -> Value:
-    return reassociable(total, x, "fmul")
-
-
 def sign(x: Value) -> Value:
     """-1, 0 or 1 (0 for -0.0, as NumPy); NaN for NaN."""
     positive = select(x > 0, x.constant(1), select(x < 0, x.constant(-1), 0)) if x.kind[0] != "u" else select(x > 0, x.constant(1), 0)
@@ -40,34 +33,6 @@ def absolute_value(x: Value) -> Value:
     if x.is_float:
         return absolute(x)
     return select(x < 0, -x, x) if x.is_signed else x
-
-
-def floor(x: Value) -> Value:
-    return llvm_intrinsic("floor", x)
-
-
-def ceil(x: Value) -> Value:
-    return llvm_intrinsic("ceil", x)
-
-
-def trunc(x: Value) -> Value:
-    return llvm_intrinsic("trunc", x)
-
-
-def rint(x: Value) -> Value:
-    return llvm_intrinsic("rint", x)
-
-
-def sqrt(x: Value) -> Value:
-    return llvm_intrinsic("sqrt", x)
-
-
-def copysign_value(x: Value, y: Value) -> Value:
-    return copysign(x, y)
-
-
-def fused_multiply_add(x: Value, y: Value, z: Value) -> Value:
-    return fma(x, y, z)
 
 
 def isnan(x: Value) -> Value:
@@ -178,13 +143,3 @@ def integer_power(x: Value, y: Value) -> Value:
         phi.node.add_incoming(step.node, body)
     build.position_at_end(done)
     return result
-
-
-def libm(name: str) -> Callable[..., Value]:
-    """A body that calls libm's function of this name (with an f appended for float32)."""
-
-    def body(*arguments: Value) -> Value:
-        return external(name + ("f" if arguments[0].kind == "f4" else ""), *arguments)
-
-    body.__name__ = name
-    return body

@@ -6,22 +6,21 @@ operands are swapped and nothing is copied.  The number of BLAS threads is left 
 process, and changing it for a call would reach the user's own products in other threads.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import importlib.util
 import pathlib
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
 from typing import Any
 
 from llvmlite import ir
 
-from .values import declare, llvm_type
+from functad._compile.mathlib.values import Builder, Node, declare, llvm_type
 
-LARGEST_SIZE = 2**31 - 1  # SciPy's BLAS counts in 32 bits: whoever emits a call must check its sizes
 _INT = ir.IntType(32)
 
 
@@ -42,7 +41,7 @@ ROUTINES = {
 
 
 @functools.cache
-def _cython_blas() -> Any:
+def _cython_blas() -> ModuleType:
     """SciPy's module of BLAS addresses, loaded from its file: importing all of scipy.linalg for it takes 260 ms, this 20."""
     name = "scipy.linalg.cython_blas"
     if name in sys.modules:
@@ -59,7 +58,7 @@ def _cython_blas() -> Any:
     except (AttributeError, ImportError, OSError, StopIteration, TypeError):
         from scipy.linalg import cython_blas
 
-        return cython_blas
+        return cython_blas  # type: ignore[no-any-return]  # likewise
 
 
 @functools.cache
@@ -87,7 +86,7 @@ def symbols_used(names: set[str]) -> set[str]:
     return {ROUTINES[name].symbol for name in names if name in ROUTINES}
 
 
-def call_gemm(routine: Routine, builder: Any, arguments: Any) -> None:
+def call_gemm(routine: Routine, builder: Builder, arguments: Sequence[Node]) -> None:
     """c = alpha op(a) op(b) + beta c for row-major a, b, c; op is 0 as it is, 1 transposed, 2 conjugate transposed."""
     transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc = arguments
     with builder.goto_entry_block():
@@ -95,37 +94,27 @@ def call_gemm(routine: Routine, builder: Any, arguments: Any) -> None:
         numbers = [builder.alloca(_INT) for _ in range(6)]
         scalars = [builder.alloca(llvm_type(routine.kind)) for _ in range(2)]
 
-    def kept(place: Any, value: Any) -> Any:
+    def kept(place: Node, value: Node) -> Node:
         builder.store(value, place)
         return place
 
-    def letter(place: Any, flag: Any) -> Any:
+    def letter(place: Node, flag: Node) -> Node:
         chosen = ir.Constant(ir.IntType(8), ord("N"))
         for code, character in ((1, "T"), (2, "C")):
             is_code = builder.icmp_signed("==", flag, ir.Constant(flag.type, code))
             chosen = builder.select(is_code, ir.Constant(ir.IntType(8), ord(character)), chosen)
         return kept(place, chosen)
 
-    def size(place: Any, value: Any, least: int = 0) -> Any:
+    def size(place: Node, value: Node, least: int = 0) -> Node:
         bound = ir.Constant(value.type, least)
         value = builder.select(builder.icmp_signed("<", value, bound), bound, value)  # a stride of 0 is refused, even unused
         return kept(place, builder.trunc(value, _INT))
 
     call = [
-        letter(letters[0], transb),
-        letter(letters[1], transa),
-        size(numbers[0], n),
-        size(numbers[1], m),
-        size(numbers[2], k),
-        kept(scalars[0], alpha),
-        b,
-        size(numbers[3], ldb, 1),
-        a,
-        size(numbers[4], lda, 1),
-        kept(scalars[1], beta),
-        c,
-        size(numbers[5], ldc, 1),
-    ]
+        letter(letters[0], transb), letter(letters[1], transa), size(numbers[0], n), size(numbers[1], m), size(numbers[2], k),
+        kept(scalars[0], alpha), b, size(numbers[3], ldb, 1), a, size(numbers[4], lda, 1),
+        kept(scalars[1], beta), c, size(numbers[5], ldc, 1),
+    ]  # fmt: skip
     function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in call])
     builder.call(declare(builder.module, "functad_" + routine.symbol, function_type), call)
 
@@ -135,7 +124,7 @@ def numba_routine(name: str) -> Any:
     """The routine for numba-compiled code."""
     from numba import types
 
-    from .intrinsics import NUMBA_TYPES, as_intrinsic
+    from functad._compile.mathlib.intrinsics import NUMBA_TYPES, as_intrinsic
 
     routine = ROUTINES[name]
     scalar, size = NUMBA_TYPES[routine.kind], types.int64

@@ -6,8 +6,6 @@ not of itself. Every function takes the real functions it uses as its first argu
 libm's.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -15,8 +13,12 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from . import arithmetic, exponential, inverse, logarithm, trigonometric
-from .values import Value, absolute, copysign, external, fma, llvm_intrinsic, llvm_type, select
+import functad._compile.mathlib.arithmetic as arithmetic
+import functad._compile.mathlib.exponential as exponential
+import functad._compile.mathlib.inverse as inverse
+import functad._compile.mathlib.logarithm as logarithm
+import functad._compile.mathlib.trigonometric as trigonometric
+from functad._compile.mathlib.values import Value, absolute, copysign, fma, libm, llvm_intrinsic, llvm_type, select
 
 Doubtful = tuple[Value, Value]  # a value, and where it is no answer: Note [doubt] in `functions`
 
@@ -37,47 +39,32 @@ class Reals:
     cos: Callable[[Value], Doubtful]
 
 
-def libm(name: str, *arguments: Value) -> Value:
-    return external(name + ("f" if arguments[0].kind == "f4" else ""), *arguments)
-
-
 def _libm_without_doubt(name: str, x: Value) -> Doubtful:
     return libm(name, x), Value(x.builder, "b1", ir.Constant(ir.IntType(1), 0))
 
 
 FORMULAS = Reals(
-    exponential.exp,
-    exponential.sinh,
-    exponential.cosh,
-    exponential.tanh,
-    logarithm.log,
-    logarithm.log1p,
-    arithmetic.hypot,
-    inverse.atan2,
-    trigonometric.sin,
-    trigonometric.cos,
-)
+    exponential.exp, exponential.sinh, exponential.cosh, exponential.tanh, logarithm.log, logarithm.log1p,
+    arithmetic.hypot, inverse.atan2, trigonometric.sin, trigonometric.cos,
+)  # fmt: skip
 LIBM = Reals(
-    functools.partial(libm, "exp"),
-    functools.partial(libm, "sinh"),
-    functools.partial(libm, "cosh"),
-    functools.partial(libm, "tanh"),
-    functools.partial(libm, "log"),
-    functools.partial(libm, "log1p"),
-    functools.partial(libm, "hypot"),
-    functools.partial(libm, "atan2"),
-    functools.partial(_libm_without_doubt, "sin"),
-    functools.partial(_libm_without_doubt, "cos"),
+    exp=functools.partial(libm, "exp"),
+    sinh=functools.partial(libm, "sinh"),
+    cosh=functools.partial(libm, "cosh"),
+    tanh=functools.partial(libm, "tanh"),
+    log=functools.partial(libm, "log"),
+    log1p=functools.partial(libm, "log1p"),
+    hypot=functools.partial(libm, "hypot"),
+    atan2=functools.partial(libm, "atan2"),
+    sin=functools.partial(_libm_without_doubt, "sin"),
+    cos=functools.partial(_libm_without_doubt, "cos"),
 )
 
 
 def parts(z: Value) -> tuple[Value, Value]:
     """Real and imaginary part."""
     kind = "f8" if z.kind == "c16" else "f4"
-    return (
-        Value(z.builder, kind, z.builder.extract_value(z.node, 0)),
-        Value(z.builder, kind, z.builder.extract_value(z.node, 1)),
-    )
+    return (Value(z.builder, kind, z.builder.extract_value(z.node, 0)), Value(z.builder, kind, z.builder.extract_value(z.node, 1)))
 
 
 def join(x: Value, y: Value) -> Value:
@@ -236,19 +223,9 @@ def sqrt(reals: Reals, z: Value) -> Value:
     return join(real_part, select(infinite | zero, y, imag_part))
 
 
-PLAIN: Sequence[tuple[str, Callable[..., Value], int]] = (
-    ("multiply", multiply, 2),
-    ("divide", divide, 2),
-    ("conjugate", conjugate, 1),
-)
+PLAIN: Sequence[tuple[str, Callable[..., Value], int]] = (("multiply", multiply, 2), ("divide", divide, 2), ("conjugate", conjugate, 1))
 OF_REALS: Sequence[tuple[str, Callable[..., Value]]] = (("log", log), ("sqrt", sqrt))
 DOUBTFUL: Sequence[tuple[str, Callable[..., Doubtful]]] = (
-    ("exp", exp),
-    ("sinh", sinh),
-    ("cosh", cosh),
-    ("tanh", tanh),
-    ("sin", _turned(sinh)),
-    ("cos", cos),
-    ("tan", _turned(tanh)),
-)
+    ("exp", exp), ("sinh", sinh), ("cosh", cosh), ("tanh", tanh), ("sin", _turned(sinh)), ("cos", cos), ("tan", _turned(tanh)),
+)  # fmt: skip
 REAL_VALUED: Sequence[tuple[str, Callable[..., Value]]] = (("real", real), ("imag", imag))

@@ -7,12 +7,10 @@ Cephes (float32). The functions built on exp(r) - 1 keep what rounding dropped, 
 well.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
-from .values import Number, Value, absolute, copysign, fma, polynomial_in_pairs, select
+from functad._compile.mathlib.values import Number, Value, absolute, copysign, fma, polynomial_in_pairs, select
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,14 @@ settle(status)`, which gives DOUBT if the flag is up.  Whoever called the kernel
 from the same source with libm's functions.  Kernels write to fresh memory only, so running twice is safe.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from .table import HELPERS, Helper
-from .values import Value, llvm_type
+from functad._compile.mathlib.table import HELPERS, Body, Helper
+from functad._compile.mathlib.values import Builder, Node, Value, llvm_type
 
 FLAG = ir.IntType(32)
 
@@ -35,7 +32,7 @@ def has_fused_multiply_add() -> bool:
     return bool(llvm.get_host_cpu_features().get("fma", False))
 
 
-def _chosen_body(helper: Helper, careful: bool) -> tuple[Any, bool]:
+def _chosen_body(helper: Helper, careful: bool) -> tuple[Body, bool]:
     """The body to use and whether it is doubtful."""
     if helper.portable is not None and (not has_fused_multiply_add() or (careful and helper.doubtful)):
         return helper.portable, False
@@ -47,7 +44,7 @@ def may_doubt(name: str) -> bool:
     return name in HELPERS and _chosen_body(HELPERS[name], careful=False)[1]
 
 
-def call_helper(helper: Helper, builder: Any, arguments: Sequence[Any], careful: bool, apart: bool = False) -> Any:
+def call_helper(helper: Helper, builder: Builder, arguments: Sequence[Node], careful: bool, apart: bool = False) -> Node:
     """A call of the helper's function, which is written into the module at its first use there; `apart`: never inlined."""
     body, doubtful = _chosen_body(helper, careful)
     name = "functad." + helper.full_name + (".apart" if apart else "")
@@ -75,7 +72,7 @@ def call_helper(helper: Helper, builder: Any, arguments: Sequence[Any], careful:
     return builder.extract_value(called, 0)
 
 
-def doubt_flag(builder: Any) -> Any:
+def doubt_flag(builder: Builder) -> Node:
     """The kernel's local variable that says whether any helper was in doubt."""
     for instruction in builder.function.entry_basic_block.instructions:
         if instruction.name == "functad.doubt":

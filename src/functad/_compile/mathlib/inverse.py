@@ -6,14 +6,12 @@ rounding it dropped. The hyperbolic ones: fdlibm's arrangements over log1p.  flo
 says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
-from .exponential import LN_2
-from .logarithm import log1p
-from .values import Value, absolute, copysign, fma, llvm_intrinsic, polynomial, select
+from functad._compile.mathlib.exponential import LN_2
+from functad._compile.mathlib.logarithm import log1p
+from functad._compile.mathlib.values import Value, absolute, copysign, fma, llvm_intrinsic, polynomial, select
 
 _PI_DROPPED = 1.2246467991473532e-16  # pi - float(pi)
 _ATAN_ABOVE = (
@@ -39,13 +37,7 @@ _ASIN_ABOVE = (
     7.91534994289814532176e-04,
     3.47933107596021167570e-05,
 )
-_ASIN_BELOW = (
-    1.0,
-    -2.40339491173441421878e00,
-    2.02094576023350569471e00,
-    -6.88283971605453293030e-01,
-    7.70381505559019352791e-02,
-)
+_ASIN_BELOW = (1.0, -2.40339491173441421878e00, 2.02094576023350569471e00, -6.88283971605453293030e-01, 7.70381505559019352791e-02)
 _TAN_3_PI_8 = 2.41421356237309504880
 
 

@@ -6,13 +6,11 @@ floats (about 100 bits) by the plain series 2 s (1 + s**2/3 + s**4/5 + ...): pow
 is multiplied by the size of y log x.
 """
 
-from __future__ import annotations
-
 import math
 
-from .exponential import FORMATS, LN_2, clamp, exp_of_sum
-from .exponential import exp as _exp
-from .values import Number, Value, absolute, copysign, fma, llvm_intrinsic, polynomial, select
+from functad._compile.mathlib.exponential import FORMATS, LN_2, clamp, exp_of_sum
+from functad._compile.mathlib.exponential import exp as _exp
+from functad._compile.mathlib.values import Number, Value, absolute, copysign, fma, llvm_intrinsic, polynomial, select
 
 _SERIES = {
     "f8": (

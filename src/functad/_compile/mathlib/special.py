@@ -4,11 +4,9 @@ Coefficients: Sun's fdlibm s_erf.c near 0; Cephes ndtr.c (Moshier) for 0.84 <= |
 the rounding error of x**2 as well, without which the result would be 2.3 units off.
 """
 
-from __future__ import annotations
-
-from .exponential import exp, exp_of_sum
-from .logarithm import log
-from .values import Value, absolute, copysign, external, fma, polynomial, select
+from functad._compile.mathlib.exponential import exp, exp_of_sum
+from functad._compile.mathlib.logarithm import log
+from functad._compile.mathlib.values import Value, absolute, copysign, external, fma, polynomial, select
 
 _NEAR_ABOVE = (
     1.28379167095512558561e-01,
@@ -25,13 +23,7 @@ _NEAR_BELOW = (
     1.32494738004321644526e-04,
     -3.96022827877536812320e-06,
 )
-_MIDDLE_ABOVE = (
-    5.55923013010394962768e4,
-    7.00332514112805075473e3,
-    2.23200534594684319226e3,
-    9.00260197203842689217e1,
-    9.60497373987051638749e0,
-)
+_MIDDLE_ABOVE = (5.55923013010394962768e4, 7.00332514112805075473e3, 2.23200534594684319226e3, 9.00260197203842689217e1, 9.60497373987051638749e0)
 _MIDDLE_BELOW = (
     4.92673942608635921086e4,
     2.26290000613890934246e4,

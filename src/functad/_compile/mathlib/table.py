@@ -5,14 +5,20 @@ row's formula is used where the processor has a fused multiply-add, else libm's 
 other rows (measured: without it, the formulas lose both speed and accuracy).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from . import arithmetic, complex_numbers, exponential, inverse, logarithm, portable, special, trigonometric
+import functad._compile.mathlib.arithmetic as arithmetic
+import functad._compile.mathlib.complex_numbers as complex_numbers
+import functad._compile.mathlib.exponential as exponential
+import functad._compile.mathlib.inverse as inverse
+import functad._compile.mathlib.logarithm as logarithm
+import functad._compile.mathlib.portable as portable
+import functad._compile.mathlib.special as special
+import functad._compile.mathlib.trigonometric as trigonometric
+from functad._compile.mathlib.values import copysign, libm, llvm_intrinsic
 
 FLOATS = ("f8", "f4")
 SIGNED = ("i8", "i4", "i2", "i1")
@@ -52,13 +58,7 @@ Row = tuple[tuple[str, ...], Helper]
 
 
 def _row(
-    kinds: tuple[str, ...],
-    name: str,
-    count: int,
-    body: Body,
-    portable: Body | None = None,
-    result: str | None = None,
-    doubtful: bool = False,
+    kinds: tuple[str, ...], name: str, count: int, body: Body, portable: Body | None = None, result: str | None = None, doubtful: bool = False
 ) -> Row:
     return kinds, Helper(name, "", count, body, portable, result, doubtful=doubtful)
 
@@ -72,82 +72,44 @@ def _rows() -> Iterator[Row]:
 
 def _vector_rows() -> Iterator[Row]:
     """Formulas of our own, with the library's function where there is no fused multiply-add."""
-    libm = arithmetic.libm
-    body: Body
-    for name, body in (
-        ("exp", exponential.exp),
-        ("exp2", exponential.exp2),
-        ("expm1", exponential.expm1),
-        ("sinh", exponential.sinh),
-        ("cosh", exponential.cosh),
-        ("tanh", exponential.tanh),
-        ("log", logarithm.log),
-        ("log1p", logarithm.log1p),
-        ("log2", logarithm.log2),
-        ("log10", logarithm.log10),
-        ("erf", special.erf),
-    ):
-        yield _row(FLOATS, name, 1, body, libm(name))
-    for name, formula in (("sin", trigonometric.sin), ("cos", trigonometric.cos), ("tan", trigonometric.tan)):
-        yield _row(FLOATS, name, 1, formula, libm(name), doubtful=True)
+    for body in (
+        exponential.exp, exponential.exp2, exponential.expm1, exponential.sinh, exponential.cosh, exponential.tanh,
+        logarithm.log, logarithm.log1p, logarithm.log2, logarithm.log10, special.erf, special.cbrt,
+    ):  # fmt: skip
+        yield _row(FLOATS, body.__name__, 1, body, partial(libm, body.__name__))
+    for doubtful in (trigonometric.sin, trigonometric.cos, trigonometric.tan):
+        yield _row(FLOATS, doubtful.__name__, 1, doubtful, partial(libm, doubtful.__name__), doubtful=True)
+    for name, inverted in (
+        ("sin", inverse.arcsin), ("cos", inverse.arccos), ("tan", inverse.arctan),
+        ("sinh", inverse.arcsinh), ("cosh", inverse.arccosh), ("tanh", inverse.arctanh),
+    ):  # fmt: skip
+        yield _row(FLOATS, "arc" + name, 1, inverted, partial(libm, "a" + name))
     yield _row(FLOATS, "sigmoid", 1, exponential.sigmoid, portable.sigmoid)
-    yield _row(FLOATS, "pow", 2, logarithm.power, libm("pow"))
+    yield _row(FLOATS, "pow", 2, logarithm.power, partial(libm, "pow"))
     yield _row(FLOATS, "logaddexp", 2, logarithm.logaddexp, portable.logaddexp)
-    yield _row(FLOATS, "cbrt", 1, special.cbrt, libm("cbrt"))
     yield _row(FLOATS, "erfc", 1, special.erfc)
-    yield _row(FLOATS, "hypot", 2, arithmetic.hypot, libm("hypot"))
-    for name, body, symbol in (
-        ("arcsin", inverse.arcsin, "asin"),
-        ("arccos", inverse.arccos, "acos"),
-        ("arctan", inverse.arctan, "atan"),
-        ("arcsinh", inverse.arcsinh, "asinh"),
-        ("arccosh", inverse.arccosh, "acosh"),
-        ("arctanh", inverse.arctanh, "atanh"),
-    ):
-        yield _row(FLOATS, name, 1, body, libm(symbol))
-    yield _row(FLOATS, "atan2", 2, inverse.atan2, libm("atan2"))
-    yield _row(FLOATS, "nextafter", 2, libm("nextafter"))
+    yield _row(FLOATS, "hypot", 2, arithmetic.hypot, partial(libm, "hypot"))
+    yield _row(FLOATS, "atan2", 2, inverse.atan2, partial(libm, "atan2"))
+    yield _row(FLOATS, "nextafter", 2, partial(libm, "nextafter"))
 
 
 def _arithmetic_rows() -> Iterator[Row]:
     """A few instructions each."""
-    body: Body
-    for name, body, count in (
-        ("add_reassoc", arithmetic.add_reassoc, 2),
-        ("mul_reassoc", arithmetic.mul_reassoc, 2),
-        ("fma", arithmetic.fused_multiply_add, 3),
-        ("copysign", arithmetic.copysign_value, 2),
-        ("floor", arithmetic.floor, 1),
-        ("ceil", arithmetic.ceil, 1),
-        ("trunc", arithmetic.trunc, 1),
-        ("rint", arithmetic.rint, 1),
-        ("sqrt", arithmetic.sqrt, 1),
-        ("fmod", arithmetic.fmod, 2),
-        ("floor_divide", arithmetic.floor_divide, 2),
-        ("remainder", arithmetic.remainder, 2),
-    ):
-        yield _row(FLOATS, name, count, body)
-    for name, body in (
-        ("isnan", arithmetic.isnan),
-        ("isinf", arithmetic.isinf),
-        ("isfinite", arithmetic.isfinite),
-        ("signbit", arithmetic.signbit),
-    ):
-        yield _row(FLOATS, name, 1, body, result="b1")
-    for name, body, count in (
-        ("maximum", arithmetic.maximum, 2),
-        ("minimum", arithmetic.minimum, 2),
-        ("sign", arithmetic.sign, 1),
-        ("abs", arithmetic.absolute_value, 1),
-    ):
-        yield _row((*FLOATS, *INTEGERS), name, count, body)
-    for name, body in (
-        ("floor_divide", arithmetic.integer_floor_divide),
-        ("remainder", arithmetic.integer_remainder),
-        ("fmod", arithmetic.integer_fmod),
-        ("power", arithmetic.integer_power),
-    ):
-        yield _row(INTEGERS, name, 2, body)
+    for name in ("floor", "ceil", "trunc", "rint", "sqrt"):
+        yield _row(FLOATS, name, 1, partial(llvm_intrinsic, name))
+    for body in (arithmetic.add_reassoc, copysign, arithmetic.fmod, arithmetic.floor_divide, arithmetic.remainder):
+        yield _row(FLOATS, body.__name__, 2, body)
+    for test in (arithmetic.isnan, arithmetic.isinf, arithmetic.isfinite, arithmetic.signbit):
+        yield _row(FLOATS, test.__name__, 1, test, result="b1")
+    for choice in (arithmetic.maximum, arithmetic.minimum):
+        yield _row((*FLOATS, *INTEGERS), choice.__name__, 2, choice)
+    yield _row((*FLOATS, *INTEGERS), "sign", 1, arithmetic.sign)
+    yield _row((*FLOATS, *INTEGERS), "abs", 1, arithmetic.absolute_value)
+    for name, of_integers in (
+        ("floor_divide", arithmetic.integer_floor_divide), ("remainder", arithmetic.integer_remainder),
+        ("fmod", arithmetic.integer_fmod), ("power", arithmetic.integer_power),
+    ):  # fmt: skip
+        yield _row(INTEGERS, name, 2, of_integers)
 
 
 def _complex_rows() -> Iterator[Row]:

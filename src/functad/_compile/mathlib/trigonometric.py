@@ -6,12 +6,10 @@ second result says so: see Note [doubt] in `functions`.
 Polynomials: Sun's fdlibm k_sin.c and k_cos.c.
 """
 
-from __future__ import annotations
-
 import math
 
-from .exponential import FORMATS
-from .values import Value, absolute, fma, polynomial, select
+from functad._compile.mathlib.exponential import FORMATS
+from functad._compile.mathlib.values import Value, absolute, fma, polynomial, select
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 _TWO_OVER_PI = 0.6366197723675814

@@ -9,7 +9,7 @@ name. Kinds are NumPy's short names ("f8", "i4", "b1" for one bit).  Two values 
 silently: that is a `TypeError`.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # most methods give what they belong to
 
 import struct
 from collections.abc import Sequence
@@ -17,13 +17,15 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+Node: TypeAlias = Any  # a value, function, block or module of llvmlite's, which carries no types
+Builder: TypeAlias = Any  # its IRBuilder
 Number: TypeAlias = "Value | float | int"
 
 _FLOATS = {"f8": ir.DoubleType(), "f4": ir.FloatType()}
 _BITS = {"b1": 1, "i1": 8, "i2": 16, "i4": 32, "i8": 64, "u1": 8, "u2": 16, "u4": 32, "u8": 64}
 
 
-def llvm_type(kind: str) -> Any:
+def llvm_type(kind: str) -> Node:
     """The LLVM type of one value of this kind; complex kinds are a pair, as in numba."""
     if kind in _FLOATS:
         return _FLOATS[kind]
@@ -47,7 +49,7 @@ class Value:
 
     __slots__ = ("builder", "kind", "node")
 
-    def __init__(self, builder: Any, kind: str, node: Any) -> None:
+    def __init__(self, builder: Builder, kind: str, node: Node) -> None:
         self.builder = builder
         self.kind = kind
         self.node = node
@@ -74,7 +76,7 @@ class Value:
             raise TypeError(f"{self.kind} meets {other.kind}")
         return other
 
-    def _with(self, node: Any, kind: str | None = None) -> Value:
+    def _with(self, node: Node, kind: str | None = None) -> Value:
         return Value(self.builder, kind or self.kind, node)
 
     def _arithmetic(self, other: Number, name: str, swapped: bool = False) -> Value:
@@ -217,7 +219,12 @@ def external(name: str, *arguments: Value) -> Value:
     return first._with(first.builder.call(function, [argument.node for argument in arguments]))
 
 
-def declare(module: Any, name: str, function_type: Any) -> Any:
+def libm(name: str, *arguments: Value) -> Value:
+    """libm's function of this name, with an f appended for float32."""
+    return external(name + ("f" if arguments[0].kind == "f4" else ""), *arguments)
+
+
+def declare(module: Node, name: str, function_type: Node) -> Node:
     """The function of this name in the module, declared if it is not there."""
     known = module.globals.get(name)
     return known if known is not None else ir.Function(module, function_type, name)
