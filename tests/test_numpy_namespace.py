@@ -7,7 +7,7 @@ import functad as fd
 import functad.numpy as np
 from functad.errors import NoValueError, UnsupportedArgumentError
 
-OWN = {"arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full", "full_like"}
+OWN = {"arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full", "full_like", "take"}
 
 
 def test_every_other_name_is_numpys():

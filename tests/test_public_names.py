@@ -18,7 +18,8 @@ NAMES = [
 ]  # fmt: skip
 ERRORS = [
     "ConversionError", "EscapedTracerError", "FunctadError", "IntegerInputError", "KernelError", "MissingRuleError", "MutationError", "NoValueError",
-    "NonScalarOutputError", "ShapeMismatchError", "TreeMismatchError", "UnsupportedArgumentError", "UnsupportedFunctionError", "VerificationError",
+    "NonScalarOutputError", "ShapeMismatchError", "TracedIndexError", "TreeMismatchError", "UnsupportedArgumentError",
+    "UnsupportedFunctionError", "VerificationError",
 ]  # fmt: skip
 DOORS = {"functad.testing": ["check_grads"], "functad.flatten_util": ["ravel_pytree"]}
 

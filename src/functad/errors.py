@@ -9,8 +9,8 @@ import sys
 
 __all__ = [
     "ConversionError", "EscapedTracerError", "FunctadError", "IntegerInputError", "KernelError", "MissingRuleError", "MutationError",
-    "NoValueError", "NonScalarOutputError", "ShapeMismatchError", "TreeMismatchError", "UnsupportedArgumentError", "UnsupportedFunctionError",
-    "VerificationError",
+    "NoValueError", "NonScalarOutputError", "ShapeMismatchError", "TracedIndexError", "TreeMismatchError", "UnsupportedArgumentError",
+    "UnsupportedFunctionError", "VerificationError",
 ]  # fmt: skip
 
 HOME = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -105,6 +105,16 @@ class NoValueError(FunctadError, TypeError):
     Examples
     --------
     >>> issubclass(NoValueError, TypeError)
+    True
+    """
+
+
+class TracedIndexError(FunctadError, IndexError):
+    """A plain array was indexed with a traced value that has no single value: under `jit`, `vmap`, in a loop body.
+
+    Examples
+    --------
+    >>> issubclass(TracedIndexError, IndexError)
     True
     """
 

@@ -5,7 +5,7 @@ from types import TracebackType
 
 import numpy as np
 
-from functad.errors import HOME, FunctadError, MutationError, NoValueError, UnsupportedFunctionError
+from functad.errors import HOME, FunctadError, MutationError, NoValueError, TracedIndexError, UnsupportedFunctionError
 
 __all__ = ["presentable"]
 
@@ -14,15 +14,15 @@ _LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
-def presentable(error: Exception) -> Exception:
+def presentable(error: Exception, reason: str | None = None) -> Exception:
     """The error to raise instead: ours, and ending at the user's own line."""
-    translated = error if isinstance(error, FunctadError) else _translated(error)
+    translated = error if isinstance(error, FunctadError) else _translated(error, reason)
     if translated is None:
         return error
     return translated.with_traceback(_without_internal(error.__traceback__))
 
 
-def _translated(error: Exception) -> FunctadError | None:
+def _translated(error: Exception, reason: str | None) -> FunctadError | None:
     """NumPy cannot know what a traced value is; what it says of one is said better."""
     text = str(error)
     location = _last_line(error.__traceback__)
@@ -40,6 +40,11 @@ def _translated(error: Exception) -> FunctadError | None:
     if "object arrays are not supported" in text or "unsupported data types in input" in text:
         cure = "compute it outside of the traced function, or spell it in NumPy"
         return UnsupportedFunctionError(f"a function of another library was given traced values, which it does not know ({text}); {cure}", location)
+    if isinstance(error, IndexError) and reason is not None and "only integers, slices" in text:
+        cure = "functad.numpy.take(y, i) looks it up while the program runs"
+        return TracedIndexError(
+            f"{text}.  If a traced value indexed a plain array: it depends on {reason}, which has no single value; {cure}", location
+        )
     return None
 
 

@@ -21,9 +21,9 @@ from functad._core.tracer import Tracer, make
 from functad._core.trie import Node, Root, root_of
 from functad._core.types import SCALAR_TYPES, ArrayType, array_type
 from functad._core.values import Cell, computed, force
-from functad.errors import EscapedTracerError, UnsupportedArgumentError
+from functad.errors import EscapedTracerError, NoValueError, UnsupportedArgumentError
 
-__all__ = ["CURRENT", "Builder", "Door", "again", "answer", "inline", "lift", "record", "shares_memory", "stage", "trace"]
+__all__ = ["CURRENT", "Builder", "Door", "again", "answer", "inline", "lift", "plain_value", "record", "shares_memory", "stage", "trace"]
 
 
 @dataclass(eq=False, frozen=True)
@@ -388,6 +388,18 @@ def answer(tracer: Tracer, kind: Callable[[Any], Any]) -> Any:
             node = owner.node.edges.setdefault(edge, node)
         owner.node = node
     return found
+
+
+def plain_value(tracer: Tracer) -> Any:
+    """A copy of a tracer's value, for whole numbers and booleans, which carry no derivative; None where it has no single value.
+
+    What comes of it is plain data and enters the program like any captured array, so no edge needs to tell one value from another.
+    """
+    _check_encloses(CURRENT.get(), tracer.builder)
+    try:
+        return None if tracer.cell is None else np.array(force(tracer.cell), tracer.type.dtype)
+    except NoValueError:
+        return None
 
 
 IDENTITY = Door("identity", lambda x: x)

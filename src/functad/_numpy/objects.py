@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from functad._core.recorder import CONVERT, CURRENT, Door, record
+from functad._core.recorder import CONVERT, CURRENT, Door, plain_value, record
 from functad._core.tracer import Tracer
 from functad._core.types import SCALAR_TYPES
 from functad._core.values import Cell
@@ -32,7 +32,11 @@ ELEMENTS = Door("elements", _elements)
 
 
 def object_array(x: Tracer, dtype: DTypeLike = None, copy: object = None) -> Array:
-    """`__array__`: an array of scalar tracers, if it stays small."""
+    """`__array__`: the values of whole numbers and booleans; of others an array of scalar tracers, if it stays small."""
+    if x.type.dtype.kind in "biu":
+        plain: Array | None = plain_value(x)
+        if plain is not None:
+            return plain if dtype is None else plain.astype(dtype)
     if dtype is not None and np.dtype(dtype) != object:
         raise ConversionError(
             f"a traced value cannot become a plain NumPy array of {np.dtype(dtype)}: that would cut its derivative.  Keep it traced: leave dtype "

@@ -17,11 +17,11 @@ from functad._core.recorder import Door, answer
 from functad._core.tracer import Tracer
 from functad._numpy import promote as _promote
 from functad._numpy.arguments import DType, DTypeLike, Implementation, Operand, Result
-from functad._numpy.dispatch import record_call, refuse
+from functad._numpy.dispatch import DOORS, record_call, refuse
 from functad._primitives import elementwise as _elementwise
 from functad._primitives.index import iota
 
-_OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full", "full_like"]
+_OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full", "full_like", "take"]
 __all__ = sorted({*np.__all__, *_OWN})
 
 
@@ -303,3 +303,37 @@ def arange(start: Operand, stop: Operand = None, step: Operand = 1, dtype: DType
 def _whole(x: Operand) -> int:
     count: int = math.ceil(x)
     return count
+
+
+def take(a: Operand, indices: Operand, axis: int | None = None, out: Operand = None, mode: str = "raise") -> Result:
+    """np.take, whose indices may be traced where the array is not: NumPy asks only the array.
+
+    Parameters
+    ----------
+    a : array_like
+    indices : array_like of int
+    axis : int, optional
+    out
+        Refused with traced values.
+    mode : {"raise", "wrap", "clip"}
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    MutationError
+        For `out` with traced values.
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> table = np.array([0.0, 1.0, 4.0])
+    >>> fd.jit(lambda x: np.take(table, np.argmax(x)))(np.array([0.0, 2.0, 3.0]))
+    np.float64(4.0)
+    """
+    if not _traced([a, indices]):
+        original: Operand = np.take  # its overloads do not know that an operand may be anything
+        return original(a, indices, axis, out, mode)
+    return DOORS[np.take](a, indices, axis, out, mode)
