@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import functad as fd
+from functad._api import tape
 
 A = np.random.default_rng(100).normal(size=(3, 4))
 V = np.random.default_rng(101).normal(size=4)
@@ -123,6 +124,24 @@ def test_values_and_gradients_without_a_kernel(seed):
         size = sum(np.sum(np.abs(g * t)) for g, t in zip(gradient, ts, strict=True)) + 1
         assert pushed == pytest.approx(sum(np.sum(g * t) for g, t in zip(gradient, ts, strict=True)), abs=1e-11 * size)
         assert pushed == pytest.approx(expected, abs=1e-7 * size)
+
+
+SPECIAL = [(A, V, S), (np.where(np.abs(A) < 0.5, 0.0, A), np.array([0.0, 1.0, 0.0, -1.0]), 0.0), (A * 1e160, V, S), (0 * A, 0 * V, 0.0)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tapes_agree_with_programs_at_special_points_too(seed, monkeypatch):
+    """A value that overflows or has no derivative does so in both, and structural zeros annihilate in both."""
+    monkeypatch.setattr(tape, "LEAST_STEPS", 0)
+    step = fd.value_and_grad(function_of(seed), (0, 1, 2))
+    for point in SPECIAL:
+        value, slopes = step(*point)
+        with fd.evaluator("numpy"):
+            expected, gradient = step(*point)
+        np.testing.assert_equal(value, expected)
+        for a, b in zip(slopes, gradient, strict=True):
+            size = np.max(np.abs(b), where=np.isfinite(b), initial=1.0)
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12 * size)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
