@@ -3,6 +3,7 @@
 import inspect
 import linecache
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -388,3 +389,26 @@ def test_a_kernel_failure_shows_the_source(monkeypatch):
     monkeypatch.setattr(pipeline, "compile_kernel", broken)
     with pytest.raises(errors.KernelError, match=r"(?s)numba says no.*def kernel.*evaluator"):
         fd.jit(lambda x: np.sin(x) * 1.2345 + np.cos(x) ** 3 - np.tanh(x) / 7.0)(np.ones((2, 3, 1)))
+
+
+def test_assertions_of_numpy_testing_compare_values_inside_of_functions():
+    x = np.array([1.0, 2.0])
+
+    def f(x, wrong=0.0):
+        np.testing.assert_allclose(x, [1.0, 2.0 + wrong])
+        np.testing.assert_array_equal(2 * x, x + x)
+        np.testing.assert_almost_equal(x[0], 1.0)
+        return np.sum(x**2)
+
+    np.testing.assert_array_equal(fd.grad(f)(x), 2 * x)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        fd.grad(lambda x: f(x, 1.0))(x)
+
+
+def test_an_error_names_the_users_line_not_the_librarys():
+    with pytest.raises(fd.errors.UnsupportedFunctionError, match=r"np\.mean.*\n.*test_errors\.py") as caught:
+        fd.grad(lambda x: statistics.mean(x))(np.array([1.0, 2.0]))
+    assert "statistics.py" not in str(caught.value)
+    assert not fd.errors.is_users(statistics.__file__)
+    assert fd.errors.is_users(__file__)
+    assert not fd.errors.is_users(np.linalg.__file__)

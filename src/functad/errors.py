@@ -14,6 +14,22 @@ __all__ = [
 ]  # fmt: skip
 
 HOME = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+_PACKAGES = f"-packages{os.sep}"  # site-packages or dist-packages
+_LIBRARIES = tuple(_PACKAGES + name + os.sep for name in ("numpy", "scipy", "pandas"))
+
+
+def is_users(filename: str) -> bool:
+    """Whether a file is the user's: not functad's, generated, the standard library's, or one of a library that calls back.
+
+    Examples
+    --------
+    >>> is_users("model.py"), is_users("<string>"), is_users(__file__)
+    (True, False, False)
+    """
+    if filename.startswith((HOME, "<")) or any(library in filename for library in _LIBRARIES):
+        return False
+    return not filename.startswith(_STANDARD) or _PACKAGES in filename
 
 
 def user_line() -> str | None:
@@ -30,10 +46,9 @@ def user_line() -> str | None:
     True
     """
     frame = sys._getframe(1)
-    numpy = os.path.dirname(getattr(sys.modules.get("numpy"), "__file__", None) or HOME) + os.sep  # its Python code may lie in between
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith((HOME, numpy, "<")):
+        if is_users(filename):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]  # the last frame's f_back is None
     return None

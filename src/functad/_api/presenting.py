@@ -1,17 +1,10 @@
 """Errors as the user meets them: NumPy's complaints about traced values translated, internal frames taken out of the traceback."""
 
-import os
 from types import TracebackType
 
-import numpy as np
-
-from functad.errors import HOME, FunctadError, MutationError, NoValueError, TracedIndexError, UnsupportedFunctionError
+from functad.errors import HOME, FunctadError, MutationError, NoValueError, TracedIndexError, UnsupportedFunctionError, is_users
 
 __all__ = ["presentable"]
-
-_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("scipy", "pandas"))
-
-_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
 def presentable(error: Exception, reason: str | None = None) -> Exception:
@@ -37,6 +30,9 @@ def _translated(error: Exception, reason: str | None) -> FunctadError | None:
     if "expected a sequence of integers or a single integer, got 'Tracer" in text:
         cure = "under jit make it a static argument (static_argnums), elsewhere leave it out of what is mapped or differentiated"
         return NoValueError(f"a traced value was given as a size or shape, which must be known while tracing: {cure}", location)
+    if "can't convert type 'Tracer'" in text:
+        cure = "use NumPy's (np.mean, np.std, np.median)"
+        return UnsupportedFunctionError(f"a function of the statistics module was given traced values, which it does not know; {cure}", location)
     if "object arrays are not supported" in text or "unsupported data types in input" in text:
         cure = "compute it outside of the traced function, or spell it in NumPy"
         return UnsupportedFunctionError(f"a function of another library was given traced values, which it does not know ({text}); {cure}", location)
@@ -52,7 +48,7 @@ def _last_line(traceback: TracebackType | None) -> str | None:
     found = None
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
-        if not filename.startswith((HOME, _NUMPY, "<")) and not any(name in filename for name in _LIBRARIES):
+        if is_users(filename):
             found = f"{filename}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found
