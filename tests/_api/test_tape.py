@@ -240,3 +240,76 @@ def test_tapes_from_many_threads():
     for t in threads:
         t.join()
     assert wrong == []
+
+
+# ---- vjp
+
+
+def states(params, xs):
+    level, kept = params["start"], []
+    for x in xs:
+        level = np.tanh(level * params["rate"] + x)
+        kept.append(level)
+    return {"last": level, "path": np.stack(kept), "count": np.array(len(xs))}
+
+
+@pytest.mark.usefixtures("every_path")
+def test_a_pullback_along_a_tape_is_that_of_the_program():
+    rng = np.random.default_rng(2)
+    params = {"start": rng.normal(size=3), "rate": 0.7}
+    for n in (4, 5):
+        xs = rng.normal(size=(n, 3))
+        out, pullback = fd.vjp(states, params, xs)
+        assert type(pullback).__name__ == "TapedPullback"
+        ct = fd.tree.map(lambda x: rng.normal(size=np.shape(x)).astype(x.dtype), out)
+        found = pullback(ct)
+        with fd.evaluator("numpy"):
+            expected_out, program_pullback = fd.vjp(states, params, xs)
+            expected = program_pullback(ct)
+        for a, b in zip(fd.tree.flatten((out, found))[0], fd.tree.flatten((expected_out, expected))[0], strict=True):
+            assert (type(a), np.shape(a)) == (type(b), np.shape(b))
+            np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+@pytest.mark.usefixtures("every_path")
+def test_a_taped_pullback_holds_copies_and_may_be_called_again():
+    x, captured = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    out, pullback, aux = fd.vjp(lambda x: (x * captured * x, {"x": x}), x, has_aux=True)
+    expected = [2 * x * captured]
+    x[:], captured[:] = 0.0, 0.0
+    for _ in range(2):
+        (slope,) = pullback(np.ones(2))
+        np.testing.assert_array_equal(slope, expected[0])
+        slope[:] = 7.0
+    np.testing.assert_array_equal(out, [3.0, 16.0])
+    np.testing.assert_array_equal(aux["x"], [1.0, 2.0])
+    with pytest.raises(fd.errors.ShapeMismatchError):
+        pullback(np.ones(3))
+
+
+@pytest.mark.usefixtures("every_path")
+def test_a_taped_pullback_inside_of_another_transform():
+    x = np.array([0.3, 0.8])
+    _, pullback = fd.vjp(lambda x: np.sin(x) * x[::-1], x)
+    by_tape = fd.jacobian(lambda ct: pullback(ct)[0])(np.ones(2))
+    np.testing.assert_allclose(by_tape, fd.jacobian(lambda x: np.sin(x) * x[::-1])(x).T, rtol=1e-14)
+    np.testing.assert_allclose(fd.vmap(lambda ct: pullback(ct)[0])(np.eye(2)), by_tape.T, rtol=1e-14)
+    inner = lambda x: fd.vjp(lambda y: np.sum(y**3), x)[1](1.0)[0] @ x
+    np.testing.assert_allclose(fd.grad(inner)(x), 9 * x**2, rtol=1e-14)
+
+
+@pytest.mark.usefixtures("every_path")
+def test_one_output_given_twice_and_outputs_without_a_derivative():
+    out, pullback = fd.vjp(lambda x: (x * 2, np.floor(x), np.ones(2), x, x), np.array([1.5, 2.5]))
+    assert [type(o) for o in out] == [np.ndarray] * 5
+    np.testing.assert_array_equal(pullback((np.ones(2), np.ones(2), np.ones(2), np.ones(2), 2 * np.ones(2)))[0], [5.0, 5.0])
+
+
+def test_after_some_calls_a_pullback_is_a_program():
+    def f(x):
+        for _ in range(60):
+            x = np.sin(x) + 0.1
+        return x
+
+    kinds = [type(fd.vjp(f, np.ones(2))[1]).__name__ for _ in range(tape.MOST_CALLS + 2)]
+    assert kinds == ["TapedPullback"] * tape.MOST_CALLS + ["Pullback"] * 2

@@ -11,6 +11,7 @@
 * `jit`: `jit`, `make_program`, `show_source`
 * `mapping`: `vmap`
 * `matching`: tangents and cotangents checked against what they belong to
+* `pullbacks`: what `vjp` returns beside the value
 * `jacobians`: `jacobian`, `jacrev`, `jacfwd`, `hessian`
 * `products`: `vjp`, `jvp`, `linearize`, `linear_transpose`, `hvp`, `stop_gradient`
 """

@@ -21,7 +21,7 @@ from functad._api.call import (
     trace_call,
     unflatten_output,
 )
-from functad._api.tape import tape_of
+from functad._api.tape import gradient_tape
 from functad._api.transformed import Transformed, argument_mask
 from functad._core.program import Deferred, Program, without_dead
 from functad._core.tracer import Tracer
@@ -133,7 +133,7 @@ def gradient_program(program: Program, active: tuple[bool, ...], first: int) -> 
         whole = derivative.gradient(program, active)
         return without_dead(Program(whole.inputs, whole.equations, whole.outputs[first:]))
 
-    tape = tape_of(program, active, first)
+    tape = gradient_tape(program, active, first)
     return make() if tape is None else Deferred(program.inputs, make, tape)
 
 

@@ -1,31 +1,27 @@
 """vjp, jvp, linearize, linear_transpose, hvp, stop_gradient: products with Jacobians."""
 
-import threading
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from functad import tree
 from functad._api.call import (
-    Structure,
     Traced,
     argument_structures,
-    as_scalar_or_array,
     build,
     differentiated,
-    executable,
     flatten_call,
     leaf_count,
     leaf_type,
     run_program,
     trace_call,
-    unflatten_call,
     unflatten_output,
 )
 from functad._api.derivatives import Grad, float_leaf
 from functad._api.matching import matching, matching_tangents
+from functad._api.pullbacks import Point, Pullback, TapedPullback, like_primals, outputs_alone
+from functad._api.tape import rented
 from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, unary
 from functad._core.tracer import Tracer
@@ -34,12 +30,14 @@ from functad._primitives.inner_programs import memoised
 from functad._primitives.logic import stop_gradient as stop
 from functad._transforms import derivative
 from functad._transforms.jvp import jvp as jvp_program
-from functad._transforms.linearize import Linearized
 from functad._transforms.linearize import linearize as linearize_program
 from functad.errors import MissingRuleError, TreeMismatchError, UnsupportedArgumentError
-from functad.tree import Function, Leaf, Tree, TreeDef
+from functad.tree import Function, Leaf, Tree
 
 __all__ = ["hvp", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]
+
+
+_ARRAY = np.empty(0)
 
 
 class _Primals:
@@ -64,6 +62,10 @@ class _Primals:
             raise UnsupportedArgumentError(f"{name} takes a function first, got {function!r}")
         return trace_call(function, self.leaves, self.structure, reason)
 
+    def kinds(self) -> list[Leaf]:
+        """Of each leaf only whether it was an array, never its value."""
+        return [_ARRAY if isinstance(x, np.ndarray) else None for x in self.leaves]
+
     def active(self, traced: Traced) -> tuple[bool, ...]:
         """Mask of the program's inputs: all but what was captured."""
         return traced.active([True] * len(self.leaves))
@@ -73,69 +75,29 @@ class _Primals:
         return matching_tangents(given, self.structures, [leaf_type(x)[1] for x in self.leaves])
 
 
-def _like_primals(structure: Structure, leaves: Sequence[Leaf], values: Sequence[Leaf]) -> tuple[Tree, ...]:
-    """Cotangents in the trees of the primals, arrays where those are."""
-    return unflatten_call(structure, [as_scalar_or_array(v, x) for v, x in zip(values, leaves, strict=True)])[0]
-
-
-_SETTLING = threading.Lock()
-_ARRAY = np.empty(0)
-
-
-class _Point(NamedTuple):
-    """A function linearised at its primals; `structure` and `types` are those of the outputs that are differentiated."""
-
-    halves: Linearized
-    residuals: tuple[Leaf, ...]
-    structure: TreeDef | None
-    types: Sequence[ArrayType]
-
-
-def _linearized(fun: Function, at: _Primals, name: str, has_aux: bool) -> tuple[_Point, Tree, Tree]:
+def _linearized(traced: Traced, at: _Primals, name: str, has_aux: bool) -> tuple[Point, Tree, Tree]:
     """(the point, the function's output there, aux)."""
-    traced = at.trace(fun, name)
     n, structure = differentiated(traced, name, has_aux)
     program, inputs = traced.program, traced.inputs()
-    main, aux = program, None
-    if has_aux:
-        main = memoised(program, ("outputs", n), lambda: Program(program.inputs, program.equations, program.outputs[:n]))
+    main, aux = outputs_alone(program, n), None
     halves = linearize_program(main, at.active(traced))
     outs = run_program(halves.forward, inputs)
     if has_aux:
         rest = memoised(program, ("aux", n), lambda: without_dead(Program(program.inputs, program.equations, program.outputs[n:])))
         aux = unflatten_output(traced, [*[None] * n, *run_program(rest, inputs)])[1]
-    return _Point(halves, tuple(outs[n:]), structure, main.output_types), build(structure, outs[:n]), aux
+    return Point(halves, tuple(outs[n:]), structure, main.output_types), build(structure, outs[:n]), aux
 
 
-class Pullback:
-    """The linear map from cotangents of the output to cotangents of the arguments; may be called any number of times."""
-
-    __slots__ = ("_evaluate", "_leaves", "_point", "_structure")
-
-    def __init__(self, point: _Point, at: _Primals) -> None:
-        self._point, self._structure = point, at.structure
-        # of the primals only whether a leaf was an array is needed, never its value
-        self._leaves = [_ARRAY if isinstance(x, np.ndarray) else None for x in at.leaves]
-        self._evaluate: Function | None = None
-
-    def _settle(self, program: Program) -> Function:
-        """One evaluator for life: the same cotangent gives the same bits, from any thread."""
-        with _SETTLING:
-            if self._evaluate is None:
-                self._evaluate = executable(program).settled()
-            return self._evaluate
-
-    def __call__(self, cotangent: Tree) -> tuple[Tree, ...]:
-        """Cotangents of the arguments, a tuple with one entry for each."""
-        point = self._point
-        cts = matching(cotangent, point.structure, point.types, "cotangent", "output")
-        active = [ct for ct, on in zip(cts, point.halves.out_active, strict=True) if on]
-        program, operands = derivative.pullback(point.halves), [*point.residuals, *active]
-        if any(type(x) is Tracer for x in operands):
-            outs = run_program(program, operands)
-        else:
-            outs = (self._evaluate or self._settle(program))(*operands)
-        return _like_primals(self._structure, self._leaves, outs)
+def _taped(traced: Traced, at: _Primals, has_aux: bool) -> tuple[Tree, TapedPullback, Tree] | None:
+    """(output, pullback, aux) along a tape, or None where the program serves."""
+    n, structure = differentiated(traced, "vjp", has_aux)
+    tape = rented(traced.program, at.active(traced), n, traced.inputs())
+    if tape is None:
+        return None
+    pullback = TapedPullback(tape, traced, at.active(traced), n, structure, at.structure, at.kinds())
+    outputs = pullback.outputs
+    aux = unflatten_output(traced, [*[None] * n, *outputs[n:]])[1] if has_aux else None
+    return build(structure, outputs[:n]), pullback, aux
 
 
 def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> Tree:
@@ -176,8 +138,12 @@ def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     (array([ 1., -2.]),)
     """
     at = _Primals(primals, "vjp")
-    point, out, aux = _linearized(fun, at, "vjp", has_aux)
-    pullback = Pullback(point, at)
+    traced = at.trace(fun, "vjp")
+    taped = _taped(traced, at, has_aux)
+    if taped is not None:
+        return taped if has_aux else taped[:2]
+    point, out, aux = _linearized(traced, at, "vjp", has_aux)
+    pullback = Pullback(point, at.structure, at.kinds())
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 
@@ -216,7 +182,7 @@ def linearize(fun: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     (np.float64(9.0), np.float64(6.0), np.float64(12.0))
     """
     at = _Primals(primals, "linearize")
-    point, out, aux = _linearized(fun, at, "linearize", has_aux)
+    point, out, aux = _linearized(at.trace(fun, "linearize"), at, "linearize", has_aux)
 
     def pushforward(*tangents: Tree) -> Tree:
         """The tangent of the output."""
@@ -327,7 +293,7 @@ def linear_transpose(fun: Function, *primals: Tree) -> Function:
     def transposed(cotangent: Tree) -> tuple[Tree, ...]:
         """Cotangents of the arguments."""
         cts = matching(cotangent, structure, traced.program.output_types, "cotangent", "output")
-        return _like_primals(at.structure, at.leaves, run_program(program, [*traced.captured, *cts]))
+        return like_primals(at.structure, at.leaves, run_program(program, [*traced.captured, *cts]))
 
     return transposed
 

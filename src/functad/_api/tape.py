@@ -11,17 +11,20 @@ bits where structural zeros are shared between steps; after `MOST_CALLS` calls t
 Structural zeros (Note [structural zeros] in `_primitives.alive`) between steps are arrays of booleans beside the cotangents.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from functad._api.tape_steps import Backward, Step, Variant, marked_step, step_of
 from functad._core.program import Atom, Literal, Program, Var
+from functad._core.tracer import Tracer
 from functad._core.trie import Recorded
+from functad._core.types import ArrayType
 from functad._transforms.marking import Marker
+from functad.tree import Leaf
 
-__all__ = ["LEAST_STEPS", "MOST_CALLS", "Tape", "tape_of"]
+__all__ = ["LEAST_STEPS", "MOST_CALLS", "Tape", "fresh", "gradient_tape", "is_long", "rented"]
 
 LEAST_STEPS = 100  # shorter paths are made programs at once: their repeated calls are faster
 MOST_CALLS = 20  # a program costs about as much as this many calls of a tape
@@ -36,68 +39,64 @@ Back = tuple[Run, int, Vars, Vars, Vars, Vars]
 
 
 class Tape:
-    """Outputs from `first` on, and the gradient of output 0 with respect to the active inputs, as `derivative.gradient` gives them."""
+    """A program and the way back through it, for cotangents of the first `seeded` outputs."""
 
-    __slots__ = ("active", "backward", "calls", "first", "forward", "inputs", "outputs")
+    __slots__ = ("_back", "_forward", "active", "inputs", "outputs", "seeds")
 
-    def __init__(self, program: Recorded, active: Sequence[bool], first: int) -> None:
-        self.inputs, self.outputs, self.first = program.inputs, program.outputs, first
+    def __init__(self, program: Recorded, active: Sequence[bool], seeded: int) -> None:
+        self.inputs, self.outputs = program.inputs, program.outputs
         self.active: Vars = tuple([v for v, m in zip(program.inputs, active, strict=True) if m])
-        self.calls = 0
-        self.forward: list[Forward] = []
-        self.backward: list[Back] = []
-        self._plan(_steps(program))
+        self._forward: list[Forward] = []
+        self._back: list[Back] = []
+        self.seeds: list[Var | None] = []  # of the seeded outputs: the variable, None where no active input reaches it
+        self._plan(_steps(program), seeded)
 
-    def __call__(self, *args: Any) -> tuple[Any, ...] | None:
-        """The outputs, or None when the program has paid for itself."""
-        self.calls += 1
-        if self.calls > MOST_CALLS:
-            return None
-        values: dict[Atom, Any] = dict(zip(self.inputs, args, strict=True))
+    def forward(self, args: Sequence[Leaf]) -> tuple[list[Leaf], list[tuple[Leaf, ...]]]:
+        """(outputs, values of all steps, for the way back); the outputs may share memory with these and with the arguments."""
+        values: dict[Atom, Leaf] = dict(zip(self.inputs, args, strict=True))
+        saved = []
         with np.errstate(all="ignore"):
-            saved = []
-            for run, inputs, results in self.forward:
+            for run, inputs, results in self._forward:
                 out = run(*[values[v] for v in inputs])
                 saved.append(out)
                 if len(results) == 1:
                     values[results[0]] = out[0]
                 else:
                     values.update(zip(results, out, strict=False))  # residuals follow
-            cts = self._pulled(saved)
-        found = [a.array() if isinstance(a, Literal) else values[a] for a in self.outputs[self.first :]]
-        kinds = [a.type for a in (*self.outputs[self.first :], *self.active)]
-        found += [cts[v] if v in cts else np.zeros(v.type.shape, v.type.dtype) for v in self.active]
-        return tuple([np.array(x, kind.dtype)[()] for x, kind in zip(found, kinds, strict=True)])
+        return [a.array() if isinstance(a, Literal) else values[a] for a in self.outputs], saved
 
-    def _pulled(self, saved: Sequence[tuple[Any, ...]]) -> dict[Atom, Any]:
-        """Cotangents of the inputs."""
-        out = self.outputs[0]
-        cts: dict[Atom, Any] = {out: out.type.dtype.type(1)}
-        alive: dict[Var, Any] = {}
-        for run, at, given, masked, targets, more in self.backward:
-            if masked:
-                found = run(saved[at], *[cts[v] for v in given], *[alive[v] for v in masked])
-            else:
-                found = run(saved[at], *[cts[v] for v in given])
-            for v, ct in zip(targets, found, strict=False):
-                before = cts.get(v)
-                cts[v] = ct if before is None else np.add(before, ct)
-            for v, holds in zip(more, found[len(targets) :], strict=True):
-                before = alive.get(v)
-                alive[v] = holds if before is None else before | holds
-        return cts
+    def back(self, saved: Sequence[tuple[Leaf, ...]], given: Sequence[Leaf]) -> list[Leaf]:
+        """Cotangents of the active inputs from those of the seeded outputs; fresh arrays."""
+        cts: dict[Atom, Leaf] = {}
+        alive: dict[Var, Leaf] = {}
+        with np.errstate(all="ignore"):
+            for seed, ct in zip(self.seeds, given, strict=True):
+                if seed is not None:
+                    cts[seed] = np.add(cts[seed], ct) if seed in cts else ct
+            for run, at, wanted, masked, targets, more in self._back:
+                if masked:
+                    found = run(saved[at], *[cts[v] for v in wanted], *[alive[v] for v in masked])
+                else:
+                    found = run(saved[at], *[cts[v] for v in wanted])
+                for v, ct in zip(targets, found, strict=False):
+                    before = cts.get(v)
+                    cts[v] = ct if before is None else np.add(before, ct)
+                for v, holds in zip(more, found[len(targets) :], strict=True):
+                    before = alive.get(v)
+                    alive[v] = holds if before is None else before | holds
+        return [fresh(cts[v], v.type) if v in cts else np.zeros(v.type.shape, v.type.dtype)[()] for v in self.active]
 
-    def _plan(self, steps: Sequence[tuple[Step, Vars, Vars]]) -> None:
+    def _plan(self, steps: Sequence[tuple[Step, Vars, Vars]], seeded: int) -> None:
         moving: set[Var] = set(self.active)
         variants: list[Variant] = []
         for step, inputs, results in steps:
             variant = step.variant(tuple([v in moving for v in inputs]))
             if variant.is_active:
                 moving.update(variant.carriers(results))
-            self.forward.append((variant.run, inputs, results))
+            self._forward.append((variant.run, inputs, results))
             variants.append(variant)
-        out = self.outputs[0]
-        zeros: dict[Atom, bool] = {out: False} if out in moving else {}  # variables with a cotangent, and whether that has structural zeros
+        self.seeds = [a if isinstance(a, Var) and a in moving else None for a in self.outputs[:seeded]]
+        zeros: dict[Atom, bool] = {v: False for v in self.seeds if v is not None}  # variables with a cotangent: whether it has structural zeros
         chosen: list[tuple[Backward, int, Vars, Vars]] = []
         for at in range(len(steps) - 1, -1, -1):
             variant = variants[at]
@@ -122,12 +121,69 @@ class Tape:
                 masked = tuple([v for v in given if v in asked])
                 alive = tuple([v for v, has in zip(targets, back.structural, strict=True) if has and v in asked])
             wanted = tuple([has and v in asked for v, has in zip(targets, back.structural, strict=True)]) if alive else ()
-            self.backward.append((back.function(wanted), at, given, masked, targets, alive))
+            self._back.append((back.function(wanted), at, given, masked, targets, alive))
 
 
-def tape_of(program: Program, active: Sequence[bool], first: int) -> Tape | None:
-    """The tape of a path that is long enough for one."""
-    return Tape(program, active, first) if isinstance(program, Recorded) and len(program.path) >= LEAST_STEPS else None
+def fresh(x: Leaf, kind: ArrayType) -> Leaf:
+    """A copy of a result; a NumPy scalar where it has no axes."""
+    return np.array(x, kind.dtype)[()]
+
+
+class Rented:
+    """A tape by the call, until the program that it stands for has paid for itself."""
+
+    __slots__ = ("calls", "tape")
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.calls = 0
+
+    def is_over(self) -> bool:
+        """Count a call: whether it was the last, and the program is due."""
+        self.calls += 1
+        return self.calls > MOST_CALLS
+
+
+class TapedGradient(Rented):
+    """Outputs from `first` on, and the gradient of output 0 with respect to the active inputs, as `derivative.gradient` gives them."""
+
+    __slots__ = ("first",)
+
+    def __init__(self, tape: Tape, first: int) -> None:
+        super().__init__(tape)
+        self.first = first
+
+    def __call__(self, *args: Leaf) -> tuple[Leaf, ...] | None:
+        """The results, or None when the program is due."""
+        if self.is_over():
+            return None
+        outputs, saved = self.tape.forward(args)
+        gradient = self.tape.back(saved, [self.tape.outputs[0].type.dtype.type(1)])
+        values = [fresh(x, a.type) for x, a in zip(outputs[self.first :], self.tape.outputs[self.first :], strict=True)]
+        return (*values, *gradient)
+
+
+def gradient_tape(program: Program, active: Sequence[bool], first: int) -> TapedGradient | None:
+    """The gradient of a path that is long enough for a tape."""
+    return TapedGradient(Tape(program, active, 1), first) if is_long(program) else None
+
+
+def is_long(program: Program) -> TypeGuard[Recorded]:
+    """Whether this is the program of a path that is worth a tape."""
+    return isinstance(program, Recorded) and len(program.path) >= LEAST_STEPS
+
+
+def rented(program: Program, active: tuple[bool, ...], seeded: int, operands: Iterable[Leaf]) -> Tape | None:
+    """The tape of a path for one more evaluation, or None where its program serves: short, due, pinned, or part of another trace."""
+    from functad._compile.pipeline import pinned_evaluator  # the kernel room is not loaded with the package
+
+    if not is_long(program) or pinned_evaluator() is not None or any(type(x) is Tracer for x in operands):
+        return None
+    key = ("tape", active, seeded)
+    found = program.memo.get(key)
+    if found is None:
+        found = program.memo[key] = Rented(Tape(program, active, seeded))
+    return None if found.is_over() else found.tape
 
 
 def _steps(program: Recorded) -> list[tuple[Step, Vars, Vars]]:

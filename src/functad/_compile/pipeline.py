@@ -26,7 +26,7 @@ from functad._core.interpret import python_function
 from functad._core.program import Deferred, Equation, Program
 from functad.errors import KernelError
 
-__all__ = ["Executable", "compile_count", "evaluator"]
+__all__ = ["Executable", "compile_count", "evaluator", "pinned_evaluator"]
 
 MAX_RECIPES = 10_000
 RELEASE_GIL = 20e-6  # seconds of estimated work; letting go and taking it back costs 0.04 us and may cost a switch
@@ -53,6 +53,11 @@ _RECIPES: dict[Hashable, _Recipe] = {}
 def compile_count() -> int:
     """Number of kernels made so far, for the tests of what must not compile."""
     return sum([r.kernel is not None for r in list(_RECIPES.values())])
+
+
+def pinned_evaluator() -> str | None:
+    """The evaluator that is pinned here, None for the rule."""
+    return _PINNED.get()
 
 
 @contextmanager
