@@ -68,11 +68,7 @@ def test_all_sizes(function, dtype):
     for n in SIZES if function is not table else SIZES[:6]:
         size = (n,) if function is not table else (min(n, 40), min(n, 40) + 2)
         x = np.random.default_rng(n).uniform(0, 3, size).astype(dtype)
-        check(
-            stage(function, [array_type(size, dtype)]),
-            [x],
-            **({"rtol": 1e-5, "atol": 1e-3} if dtype == F4 else {"rtol": 1e-12, "atol": 1e-12}),
-        )
+        check(stage(function, [array_type(size, dtype)]), [x], **({"rtol": 1e-5, "atol": 1e-3} if dtype == F4 else {"rtol": 1e-12, "atol": 1e-12}))
         if n == 5:
             count = compile_count()  # 0 and 1 are literal, and so are last axes of matrices up to 4
         if n > 5:
@@ -136,16 +132,7 @@ def test_outputs_never_alias():
 
     def f(x):
         y = elementwise.sin(x)
-        return [
-            x,
-            x,
-            y,
-            y,
-            Literal(2.5, kind),
-            shape.reshape(x, shape=(2, 2)),
-            shape.reshape(y, shape=(2, 2)),
-            Literal(7, array_type((), I8)),
-        ]
+        return [x, x, y, y, Literal(2.5, kind), shape.reshape(x, shape=(2, 2)), shape.reshape(y, shape=(2, 2)), Literal(7, array_type((), I8))]
 
     x = np.arange(4.0)
     found = check(stage(f, [kind]), [x])
@@ -171,12 +158,7 @@ def test_numbers_in_and_out():
         assert scaled.dtype == F4
     strict = Executable(program).caller(fallback=lambda *args: args)
     assert strict(0.1, np.float64(0.3), x)[0] == 0.1 * 0.3
-    for args in (
-        (np.float64(0.1), np.float64(0.3), x),
-        (0.1, 0.3, x),
-        (1, np.float64(0.3), x),
-        (0.1, np.float64(0.3), x.astype(F8)),
-    ):
+    for args in ((np.float64(0.1), np.float64(0.3), x), (0.1, 0.3, x), (1, np.float64(0.3), x), (0.1, np.float64(0.3), x.astype(F8))):
         assert strict(*args) is not None
         assert strict(*args)[2] is args[2]  # the fallback's own answer
 
@@ -186,7 +168,8 @@ def test_bound_inputs():
     program = stage(lambda a, x, y: [elementwise.sub(elementwise.mul(a, x), y)], [kind] * 3)
     x = np.arange(3.0)
     for pinned in (None, "numpy"):
-        call = Executable(program, evaluator=pinned).caller({0: x + 1, 2: x})
+        with evaluator(pinned):
+            call = Executable(program).caller({0: x + 1, 2: x})
         np.testing.assert_array_equal(call(x), (x + 1) * x - x)
 
 
@@ -226,12 +209,7 @@ def test_host_steps_between_kernels():
 
     def f(x):
         ordered = sort.sort(elementwise.sin(x), axis=0)
-        return [
-            elementwise.mul(ordered, x),
-            ordered,
-            x,
-            reduce.reduce_sum(sort.sort(elementwise.exp(ordered), axis=0), axes=(0,)),
-        ]
+        return [elementwise.mul(ordered, x), ordered, x, reduce.reduce_sum(sort.sort(elementwise.exp(ordered), axis=0), axes=(0,))]
 
     program = stage(f, [kind])
     check(program, [np.arange(6.0)])
@@ -328,3 +306,20 @@ def test_sums_are_accurate():
     program = stage(lambda x: [reduce.reduce_sum(x, axes=(0,))], [array_type((n,), F8)])
     found = Executable(program).compile()(np.full(n, 0.1))[0]
     assert abs(found - 100000) < 2e-10
+
+
+def test_a_host_operation_in_a_body_makes_its_loop_a_host_step():
+    row, rows = array_type((3,), F8), array_type((4, 3), F8)
+    body = stage(lambda c, x: [elementwise.add(c, x), sort.sort(x, axis=0)], [row, row])
+    program = stage(lambda c, x: list(scan.scan(c, x, body=body, constants=0, carry=1, length=4, reverse=False)), [row, rows])
+    assert "its body has an operation without kernel form" in Executable(program).source()
+    check(program, [np.zeros(3), np.random.default_rng(0).normal(size=(4, 3))])
+
+
+def test_the_table_of_kernels_is_bounded(monkeypatch):
+    monkeypatch.setattr(pipeline, "_RECIPES", {})
+    monkeypatch.setattr(pipeline, "MAX_RECIPES", 2)
+    for n, op in enumerate((elementwise.exp, elementwise.sin, elementwise.tanh)):
+        x = np.linspace(0.0, 1.0, 5 + n)
+        np.testing.assert_allclose(Executable(stage(lambda x, op=op: [op(x)], [array_type(x.shape, F8)])).compile()(x)[0], op.numpy(x), rtol=1e-15)
+    assert len(pipeline._RECIPES) == 2

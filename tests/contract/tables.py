@@ -145,7 +145,7 @@ def run(program, values):
 
 def kernel(program):
     """The program's kernel."""
-    return Executable(program, "kernel")
+    return Executable(program).compile()
 
 
 def pulled(program, active):

@@ -1,17 +1,17 @@
-"""From a program to something that runs.
+"""From a program to machine code.
 
-In comes a `Program` that passes `verify`; out goes a callable. Of primitives this room sees kernel forms: it handles kinds, and
-names only in `rewriting`. The rooms stand in the order in which one may know of another; `pipeline` leads through all.
+In comes a program that passes `verify`, out goes something that runs.  The room goes by the kernel forms that primitives declare
+and by their names in `rewriting` only.  Importing it imports neither numba nor llvmlite nor SciPy; those are met at the first
+compile.  Sub-rooms and files in the order in which data passes them; each knows those above it:
 
-* `costs`: estimated times: when compiling pays
-* `rewriting`: program to a smaller program: algebra and views
-* `scheduling`: program to plan: sizes, storage, fusion of loops
-* `emitting`: plan to source: how each step is spelt
-* `mathlib`: the functions that a source may call: vector mathematics, complex numbers, BLAS
-* `building`: source to machine code
-* `entering`: checks, allocation and the call
-* `segments`: where NumPy must step in between kernels
-* `pipeline`: `Executable`: NumPy until a kernel has paid for itself, then the kernel
-
-What it promises: importing it imports neither numba nor llvmlite nor SciPy; those are met at the first compile.
+* `codes`: the dtypes that kernels know
+* `rewriting`: program -> a smaller program with the same values
+* `scheduling`: program -> plan: what gets memory, which loops compute what, and the key of the kernel
+* `emitting`: plan -> source, readable Python
+* `mathlib`: the functions that a source may call
+* `building`: source -> machine code
+* `entering`: machine code -> a callable that checks its arguments
+* `costs`: what evaluating and compiling are estimated to cost
+* `segments`: where NumPy must step in, and the way through kernels and host operations
+* `pipeline`: leads through all of it
 """

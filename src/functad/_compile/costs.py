@@ -6,13 +6,12 @@ first compile of a process.
 """
 
 import sys
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from functad._core.primitive import Call, Expression, View
 from functad._core.program import Equation, Program
 
-__all__ = ["compile_cost", "kernel_cost", "numpy_cost"]
+__all__ = ["compile_cost", "inner_programs", "kernel_cost", "numpy_cost"]
 
 CALL, ELEMENT = 0.7e-6, 0.5e-9
 COMPILE, COMPILE_EQUATION, IMPORT = 25e-3, 1e-3, 0.1
@@ -20,10 +19,10 @@ COMPILE, COMPILE_EQUATION, IMPORT = 25e-3, 1e-3, 0.1
 _WORK: "WeakKeyDictionary[Program, tuple[int, float]]" = WeakKeyDictionary()
 
 
-def _inner(value: Any) -> tuple[Program, ...]:
-    if isinstance(value, Program):
-        return (value,)
-    return tuple(value) if isinstance(value, tuple) and value and isinstance(value[0], Program) else ()
+def inner_programs(e: Equation) -> list[Program]:
+    """The programs among an equation's params."""
+    values = [v for value in e.params.values() for v in (value if isinstance(value, tuple) else (value,))]
+    return [v for v in values if isinstance(v, Program)]
 
 
 def _trips(e: Equation) -> float:
@@ -43,17 +42,16 @@ def work(program: Program) -> tuple[int, float]:
             size = max([a.type.size for a in (*e.inputs, *e.outputs)], default=1)
             weight = kernel.cost if isinstance(kernel, Expression) else (0.2 if isinstance(kernel, View) else 2.0)
             count, total = count + 1, total + weight * size
-            for value in e.params.values():
-                for inner in _inner(value):
-                    n, w = work(inner)
-                    count, total = count + n, total + w * _trips(e)
+            for inner in inner_programs(e):
+                n, w = work(inner)
+                count, total = count + n, total + w * _trips(e)
         found = _WORK[program] = (count, total)
     return found
 
 
 def _calls(program: Program) -> float:
     """Calls of NumPy, those of loop bodies included."""
-    inner = [_calls(p) * _trips(e) for e in program.equations for v in e.params.values() for p in _inner(v)]
+    inner = [_calls(p) * _trips(e) for e in program.equations for p in inner_programs(e)]
     return len(program.equations) + sum(inner)
 
 

@@ -8,20 +8,22 @@ What it promises: thread-safe; one compile for each key; results are fresh array
 bits for equal calls under one evaluator. The table lives as long as the process.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from functad._compile.building.kernel import Kernel, compile_kernel, compile_lock
+from functad._compile.building.kernel import Kernel, compile_kernel
+from functad._compile.building.locks import COMPILING
+from functad._compile.codes import DTYPES
 from functad._compile.costs import compile_cost, kernel_cost, numpy_cost
 from functad._compile.emitting.emit import KernelText, kernel_text
-from functad._compile.entering.front import Slot, is_exact, make_caller
+from functad._compile.entering.front import Array, Caller, Slot, guarded, make_caller
 from functad._compile.rewriting.simplify import simplify
-from functad._compile.scheduling.sizes import CODES, Sizes, read
-from functad._compile.segments import Segment, cut, driver, host_reason
+from functad._compile.scheduling.sizes import Sizes, read
+from functad._compile.segments import Outputs, Runner, Segment, cut, driver, host_reason
 from functad._core.interpret import python_function
 from functad._core.program import Deferred, Equation, Program
 from functad.errors import KernelError
@@ -32,7 +34,6 @@ MAX_RECIPES = 10_000
 RELEASE_GIL = 20e-6  # seconds of estimated work; letting go and taking it back costs 0.04 us and may cost a switch
 
 _PINNED: ContextVar[str | None] = ContextVar("functad evaluator", default=None)
-_DTYPES = {code: dtype for dtype, code in CODES.items()}
 
 
 class _Recipe:
@@ -83,7 +84,7 @@ def _recipe(key: Hashable) -> _Recipe:
 
 def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, KernelText]:
     """The kernel of a program without host operations."""
-    with compile_lock():  # a fork waits for it
+    with COMPILING:  # a fork waits for it
         if recipe.text is None:
             recipe.text = kernel_text(program, sizes)
         if recipe.kernel is None:
@@ -99,7 +100,7 @@ def _kernel(program: Program, recipe: _Recipe, sizes: Sizes) -> tuple[Kernel, Ke
         return recipe.kernel, recipe.text
 
 
-def _segment_caller(program: Program, bound: Mapping[int, Any], fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def _segment_caller(program: Program, bound: Mapping[int, Array], fallback: Caller | None = None) -> Caller:
     """The front of a kernel: takes the inputs that are not bound, returns one result or a tuple."""
     key, sizes = read(program)
     recipe = _recipe(key)
@@ -112,7 +113,7 @@ def _segment_caller(program: Program, bound: Mapping[int, Any], fallback: Callab
         bound[len(inputs)] = np.array(sizes.numbers)
         inputs.append(Slot(np.dtype(np.float64), (len(sizes.numbers),)))
     outputs = [Slot(a.type.dtype, a.type.shape, not a.type.shape) for a in program.outputs]
-    scratch = [Slot(_DTYPES[code], tuple([int(n) if n.isdigit() else values[n] for n in shape])) for code, shape in text.scratch]
+    scratch = [Slot(DTYPES[code], tuple([int(n) if n.isdigit() else values[n] for n in shape])) for code, shape in text.scratch]
     return make_caller(kernel, inputs, sizes.values, outputs, scratch, fallback, bound, kernel_cost(program) > RELEASE_GIL)
 
 
@@ -122,30 +123,20 @@ def _slots(program: Program, exact: bool) -> list[Slot]:
 
 
 class Executable:
-    """A program that can be called: `executable(*inputs) -> tuple of outputs`.
+    """A program that can be called: `executable(*inputs) -> tuple of outputs`."""
 
-    Parameters
-    ----------
-    program : Program
-        What to run.
-    evaluator : {"numpy", "kernel"}, optional
-        Pins how, for good.
-    """
+    __slots__ = ("_compiled", "_cost", "_numpy", "_price", "_recipe", "_stepwise", "program")
 
-    __slots__ = ("_compiled", "_cost", "_numpy", "_price", "_recipe", "_simplified", "_stepwise", "evaluator", "program")
-
-    def __init__(self, program: Program, evaluator: str | None = None) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
-        self.evaluator = evaluator
-        self._simplified: Program | None = None
-        self._numpy: Callable[..., tuple[Any, ...]] | None = None
-        self._compiled: Callable[..., tuple[Any, ...]] | None = None
+        self._numpy: Runner | None = None
+        self._compiled: Runner | None = None
         self._recipe: _Recipe | None = None
         self._stepwise = program.stepwise if isinstance(program, Deferred) else None
         self._cost = self._price = 0.0
 
-    def __call__(self, *args: Any) -> tuple[Any, ...]:
-        pinned = self.evaluator or _PINNED.get()
+    def __call__(self, *args: object) -> Outputs:
+        pinned = _PINNED.get()
         if pinned is None:
             compiled = self._compiled
             if compiled is not None:
@@ -155,7 +146,7 @@ class Executable:
             return (self._numpy or self._in_numpy())(*args)
         return (self._compiled or self.compile())(*args)
 
-    def _rented(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def _rented(self, args: Sequence[object]) -> Outputs:
         """A call that may still be in NumPy, or step by step."""
         if self._stepwise is not None:
             outs = self._stepwise(*args)
@@ -168,16 +159,16 @@ class Executable:
             return self.compile()(*args)
         return (self._numpy or self._in_numpy())(*args)
 
-    def settled(self) -> Callable[..., tuple[Any, ...]]:
+    def settled(self) -> Runner:
         """What evaluates the program now, for a caller whose answers must stay equal bit for bit; its calls still count."""
-        pinned = self.evaluator or _PINNED.get()
+        pinned = _PINNED.get()
         if pinned == "kernel" or (pinned is None and self._is_ready()):
             return self._compiled or self.compile()
         numpy = self._numpy or self._in_numpy()
         if pinned == "numpy":
             return numpy
 
-        def counted(*args: Any) -> tuple[Any, ...]:
+        def counted(*args: object) -> Outputs:
             if self._recipe is not None:
                 self._recipe.account += self._cost
             return numpy(*args)
@@ -201,52 +192,41 @@ class Executable:
     @property
     def simplified(self) -> Program:
         """The program after `simplify`."""
-        found = self._simplified
-        if found is None:
-            found = self._simplified = simplify(self.program)
-        return found
+        return simplify(self.program)
 
-    def _in_numpy(self) -> Callable[..., tuple[Any, ...]]:
+    def _in_numpy(self) -> Runner:
         found = self._numpy = python_function(self.simplified)
         return found
 
-    def compile(self) -> Callable[..., tuple[Any, ...]]:
+    def compile(self) -> Runner:
         """Make the kernels now; from here on they are used."""
-        with compile_lock():
+        with COMPILING:
             if self._compiled is None:
                 call = self._caller({}, always_tuple=True)
-                recipe = self._recipe or _recipe(read(self.simplified)[0])
-                recipe.ready = True
-                self._recipe = recipe
+                self._recipe = self._recipe or _recipe(read(self.simplified)[0])
+                self._recipe.ready = True
                 self._compiled = call
             return self._compiled
 
-    def caller(self, bound: Mapping[int, Any] | None = None, fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def caller(self, bound: Mapping[int, Array] | None = None, fallback: Caller | None = None) -> Caller:
         """A callable that takes the inputs that are not bound (by position) and returns one result, or a tuple where there is
         not just one.
 
         Kernels are compiled now; where there is no host operation, the callable is the front in machine code itself.  Arguments
         of other types than the inputs go to `fallback`, or are converted where there is none.
         """
-        if self.evaluator == "numpy" or (self.evaluator is None and _PINNED.get() == "numpy"):
+        if _PINNED.get() == "numpy":
             call = _with_bound(self._numpy or self._in_numpy(), len(self.program.inputs), bound or {})
             return self._guarded(_unpacked(call, len(self.program.outputs)), bound or {}, fallback)
         return self._caller(bound or {}, always_tuple=False, fallback=fallback)
 
-    def _guarded(self, call: Callable[..., Any], bound: Mapping[int, Any], fallback: Callable[..., Any] | None) -> Callable[..., Any]:
+    def _guarded(self, call: Caller, bound: Mapping[int, Array], fallback: Caller | None) -> Caller:
         """`call` behind a check of its arguments."""
         if fallback is None:
             return call
-        slots = [slot for i, slot in enumerate(_slots(self.program, exact=True)) if i not in bound]
+        return guarded([slot for i, slot in enumerate(_slots(self.program, exact=True)) if i not in bound], call, fallback)
 
-        def checked(*args: Any, **keywords: Any) -> Any:
-            if keywords or len(args) != len(slots) or not all(map(is_exact, slots, args)):
-                return fallback(*args, **keywords)
-            return call(*args)
-
-        return checked
-
-    def _caller(self, bound: Mapping[int, Any], always_tuple: bool, fallback: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def _caller(self, bound: Mapping[int, Array], always_tuple: bool, fallback: Caller | None = None) -> Caller:
         program = self.simplified
         pieces = cut(program)
         single = len(program.outputs) == 1
@@ -273,18 +253,18 @@ def _host_text(e: Equation) -> str:
     return f"# in NumPy: {e.op.name} of {', '.join(repr(a.type) for a in e.inputs)} -> {outputs}  ({host_reason(e)})\n"
 
 
-def _with_bound(call: Callable[..., Any], count: int, bound: Mapping[int, Any]) -> Callable[..., Any]:
+def _with_bound(call: Caller, count: int, bound: Mapping[int, Array]) -> Caller:
     """`call` without the inputs that are bound."""
     if not bound:
         return call
     fixed = {i: np.array(x)[()] for i, x in bound.items()}
 
-    def rest(*args: Any) -> Any:
+    def rest(*args: object) -> Any:
         given = iter(args)
         return call(*[fixed[i] if i in fixed else next(given) for i in range(count)])
 
     return rest
 
 
-def _unpacked(call: Callable[..., tuple[Any, ...]], outputs: int) -> Callable[..., Any]:
+def _unpacked(call: Runner, outputs: int) -> Caller:
     return (lambda *args: call(*args)[0]) if outputs == 1 else call

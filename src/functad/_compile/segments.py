@@ -1,6 +1,6 @@
 """Cutting a program where NumPy must step in: kernels between host operations.
 
-What lives here: `is_host`, `cut` and the driver that calls the pieces in order.
+What lives here: `host_reason`, `cut` and the driver that calls the pieces in order.
 What it promises: a program with host operations is slower, never an error; its results are those of its pieces.
 """
 
@@ -12,18 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from functad._compile.emitting.emit import ROUTINES
-from functad._compile.emitting.spelling import UnsupportedKernelError, expression_text
-from functad._compile.mathlib.vocabulary import has_helper
-from functad._compile.scheduling.plan import PULLED
-from functad._compile.scheduling.sizes import CODES
+from functad._compile.codes import CODES
+from functad._compile.costs import inner_programs
+from functad._compile.emitting.emit import CALLS
+from functad._compile.emitting.spellings import UnsupportedKernelError, expression_text
+from functad._compile.entering.front import Array, Caller
+from functad._compile.mathlib.names import has_helper
 from functad._core.interpret import compile_source
 from functad._core.primitive import Call, Expression, Host
 from functad._core.program import Atom, Equation, Literal, Program, Var
 
-__all__ = ["Segment", "cut", "driver", "host_reason", "is_host"]
+__all__ = ["Outputs", "Runner", "Segment", "cut", "driver", "host_reason"]
 
 _HELPER = re.compile(r"\b([a-z_0-9]+_(?:f8|f4|i8|i4|i2|i1|u8|u4|u2|u1|b1|c16|c8))\(")
+Outputs = tuple[Any, ...]  # a value for each output of a program
+Runner = Callable[..., Outputs]
+
 _KNOWN: dict[Hashable, str | None] = {}  # (operation, dtypes, params) -> why it has no kernel form; bounded by what programs use
 
 
@@ -37,11 +41,6 @@ class Segment:
     """A piece without host operations, as a program of its own."""
 
     program: Program
-
-
-def is_host(e: Equation) -> bool:
-    """Whether this equation runs in NumPy."""
-    return host_reason(e) is not None
 
 
 def host_reason(e: Equation) -> str | None:
@@ -63,16 +62,10 @@ def host_reason(e: Equation) -> str | None:
 
 
 def _call_reason(e: Equation, kernel: Call) -> str | None:
-    if kernel.kind not in ROUTINES and kernel.kind not in PULLED:
+    if kernel.kind not in CALLS:
         return f"no routine for {kernel.kind}"
-    for value in e.params.values():
-        programs = (value,) if isinstance(value, Program) else value if isinstance(value, tuple) else ()
-        for p in programs:
-            if isinstance(p, Program):
-                reason = next((r for r in map(host_reason, p.equations) if r is not None), None)
-                if reason is not None:
-                    return f"its body has an operation without kernel form: {reason}"
-    return None
+    reasons = [reason for p in inner_programs(e) for reason in map(host_reason, p.equations) if reason is not None]
+    return f"its body has an operation without kernel form: {reasons[0]}" if reasons else None
 
 
 def _expression_reason(e: Equation) -> str | None:
@@ -86,12 +79,12 @@ def _expression_reason(e: Equation) -> str | None:
 
 def cut(program: Program) -> list[Segment | Equation]:
     """Pieces in the order in which they run."""
-    level: dict[Any, int] = dict.fromkeys(program.inputs, 0)
+    level: dict[Atom, int] = dict.fromkeys(program.inputs, 0)
     kernels: dict[int, list[Equation]] = {}
     hosts: dict[int, list[Equation]] = {}
     for e in program.equations:
         at = max([level.get(a, 0) for a in e.inputs], default=0)
-        host = is_host(e)
+        host = host_reason(e) is not None
         (hosts if host else kernels).setdefault(at, []).append(e)
         level.update(dict.fromkeys(e.outputs, at + host))
     pieces: list[list[Equation] | Equation] = []
@@ -124,15 +117,13 @@ def _segments(program: Program, pieces: Sequence[list[Equation] | Equation]) -> 
     return out
 
 
-def driver(
-    program: Program, pieces: Sequence[Segment | Equation], callers: Mapping[Segment, Callable[..., Any]], bound: Mapping[int, Any]
-) -> Callable[..., tuple[Any, ...]]:
+def driver(program: Program, pieces: Sequence[Segment | Equation], callers: Mapping[Segment, Caller], bound: Mapping[int, Array]) -> Runner:
     """A function of the inputs that are not bound, which calls the pieces in order and returns the tuple of results."""
-    names: dict[Var, str] = {v: f"v{i}" for i, v in enumerate(program.inputs)}
-    namespace: dict[str, Any] = {"errstate": np.errstate, "array": np.array, "asarray": np.asarray, **{f"v{i}": x for i, x in bound.items()}}
+    names: dict[Var, str] = {}
+    namespace: dict[str, object] = {"errstate": np.errstate, "array": np.array, "asarray": np.asarray}
     lines = ["with errstate(all='ignore'):"]
 
-    def constant(value: Any) -> str:
+    def constant(value: object) -> str:
         name = f"k{len(namespace)}"
         namespace[name] = value
         return name
@@ -140,13 +131,13 @@ def driver(
     def text(a: Atom) -> str:
         return constant(a.array()) if isinstance(a, Literal) else names[a]
 
-    for v in program.inputs:
-        if not v.type.shape:
-            lines.append(f"    {names[v]} = asarray({names[v]}, {constant(v.type.dtype)})[()]")
-    taken = [f"v{i}" for i in range(len(program.inputs)) if i not in bound]
-    lines = [f"{v} = b_{v}" for i in bound for v in (f"v{i}",)] + lines
-    for i in bound:
-        namespace[f"b_v{i}"] = namespace.pop(f"v{i}")
+    for i, v in enumerate(program.inputs):
+        names[v] = f"v{i}"
+        if i in bound:
+            names[v] = constant(bound[i] if v.type.shape else np.asarray(bound[i], v.type.dtype)[()])
+        elif not v.type.shape:
+            lines.append(f"    v{i} = asarray(v{i}, {constant(v.type.dtype)})[()]")
+    taken = [names[v] for i, v in enumerate(program.inputs) if i not in bound]
     for piece in pieces:
         outputs = piece.program.outputs if isinstance(piece, Segment) else piece.outputs
         for a in outputs:

@@ -13,7 +13,7 @@ import weakref
 import numpy as np
 import pytest
 
-from functad._compile.building import direct
+from functad._compile.building import direct, machine_code
 from functad._compile.building import kernel as kernel_module
 from functad._compile.building.kernel import Kernel, KernelError, compile_kernel, kernel_symbol, load_kernel
 
@@ -270,7 +270,7 @@ def test_the_symbol_depends_on_all_that_is_compiled():
 def test_importing_the_room_imports_no_compiler():
     run_python("""
         import sys
-        import functad._compile.building.kernel, functad._compile.entering.front, functad._compile.mathlib.vocabulary
+        import functad._compile.building.kernel, functad._compile.entering.front, functad._compile.mathlib.names
         assert not {"numba", "llvmlite", "scipy"} & {name.split(".")[0] for name in sys.modules}
     """)
 
@@ -386,3 +386,10 @@ def test_a_fork_during_a_compile_leaves_the_child_able_to_compile():
                 time.sleep(0.01)
             assert done[1] == 0
     """)
+
+
+def test_a_function_that_the_system_lacks_is_named(monkeypatch):
+    monkeypatch.setattr(machine_code.llvm, "address_of_symbol", lambda name: None)
+    source = "def kernel(x, n, out):\n    for i in range(n):\n        out[i] = erfc_f8(x[i])\n    return 0\n"
+    with pytest.raises(KernelError, match="this system has no function erfc"):
+        compile_kernel(source, "kernel", ARGUMENTS)

@@ -325,3 +325,91 @@ def test_random_programs(seed):
             size = np.max(np.abs(np.where(np.isfinite(w), w, 0)), initial=0)
             tolerance = 2e-4 if narrow else 1e-10
             np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance * max(1.0, float(size)))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_recurrence_over_rows_of_a_scan_reads_its_own_row(reverse):
+    """Factors, terms and results are parts of arrays that begin at different places."""
+    rows, row = array_type((4, 5), F8), array_type((5,), F8)
+
+    def step(c, x):
+        first = elementwise.add(x, c)
+        return [c, cumulative.recurrence(x, first, axis=0, reverse=reverse)]
+
+    body = stage(step, [row, row])
+    program = verify(stage(lambda c, x: list(scan.scan(c, x, body=body, constants=0, carry=1, length=4, reverse=False)), [row, rows]))
+    args = np.random.default_rng(0).normal(size=5), np.random.default_rng(1).normal(size=(4, 5))
+    for wanted, found in zip(python_function(program)(*args), Executable(program).compile()(*args), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def agree(program, *args):
+    executable = Executable(verify(program))
+    for wanted, found in zip(python_function(program)(*args), executable.compile()(*args), strict=True):
+        assert wanted.dtype == found.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("code", ["?", "i4", "u2", "c16", "f4"])
+def test_reductions_of_every_kind_of_number(code, axes):
+    kind = array_type((5, 3), np.dtype(code))
+    ops = {"?": ["max", "min", "all", "any"], "i4": ["sum", "prod", "max", "min"], "c16": ["sum", "prod"]}.get(code, ["max", "min"])
+    program = stage(lambda x: [getattr(reduce, f"reduce_{name}")(x, axes=axes) for name in ops], [kind])
+    numbers = np.random.default_rng(0).normal(size=(2, 5, 3))
+    agree(program, {"?": numbers[0] > 0, "c16": numbers[0] + 1j * numbers[1]}.get(code, 9 * np.abs(numbers[0])).astype(kind.dtype))
+
+
+def test_long_complex_sums():
+    kind = array_type((5000,), np.dtype("c16"))
+    x = np.random.default_rng(0).normal(size=(2, 5000))
+    agree(stage(lambda x: [reduce.reduce_sum(x, axes=(0,))], [kind]), x[0] + 1j * x[1])
+
+
+def test_a_scan_over_a_literal_and_with_a_number_that_is_an_array_of_one():
+    one, number, row = array_type((1,), F8), array_type((), F8), array_type((4,), F8)
+
+    def step(c, x):
+        running = cumulative.cumsum(shape.reshape(elementwise.add(c, x), shape=(1,)), axis=0, reverse=False)
+        return [shape.reshape(running, shape=()), elementwise.mul(running, Literal(2.0, one))]
+
+    body = stage(step, [number, number])
+    params = dict(body=body, constants=0, carry=1, length=4, reverse=False)
+    agree(stage(lambda c: list(scan.scan(c, Literal(0.5, row), **params)), [number]), np.float64(1.5))
+
+
+CARRIES = {
+    "read by a routine": lambda c, x: elementwise.add(elementwise.mul(c, x), cumulative.cumsum(c, axis=0, reverse=True)),
+    "read by other loops": lambda c, x: elementwise.mul(c, shape.broadcast(reduce.reduce_max(elementwise.mul(c, x), axes=(0,)), shape=(3,), axes=())),
+    "not read at all": lambda c, x: elementwise.sin(x),
+    "read by what writes it": lambda c, x: elementwise.add(elementwise.sin(c), x),
+    "read elsewhere by what writes it": lambda c, x: elementwise.add(shape.flip(c, axes=(0,)), x),
+}
+
+
+@pytest.mark.parametrize("name", CARRIES)
+def test_an_array_is_carried_in_place_only_where_that_is_safe(name):
+    row, rows = array_type((3,), F8), array_type((4, 3), F8)
+
+    def step(c, x):
+        new = CARRIES[name](c, x)
+        return [new, elementwise.mul(c, x)]
+
+    params = dict(body=stage(step, [row, row]), constants=0, carry=1, length=4, reverse=False)
+    numbers = np.random.default_rng(0).normal(size=(5, 3))
+    agree(stage(lambda c, x: list(scan.scan(c, x, **params)), [row, rows]), numbers[0], numbers[1:])
+
+
+def test_places_that_are_known_under_a_condition():
+    kinds = [array_type((5,), F8), array_type((2,), I8), array_type((1,), I8)]
+
+    def f(x, a, b):
+        found = index.gather(x, shape.concatenate(a, b, axis=0))
+        return [shape.pad(shape.broadcast(found, shape=(2, 3), axes=(1,)), low=(1, 0), high=(0, 0), inner=(0, 0))]
+
+    agree(stage(f, kinds), np.arange(5.0), np.array([4, 2]), np.array([3]))
+
+
+def test_a_gather_from_a_literal():
+    program = stage(lambda i: [index.gather(Literal(2.5, array_type((5,), F8)), i)], [array_type((3,), I8)])
+    agree(program, np.array([4, 2, 0]))

@@ -11,8 +11,14 @@ import pytest
 
 from functad._compile.building.kernel import KernelError, compile_kernel
 from functad._compile.entering import front
-from functad._compile.entering.front import STATUS_ERRORS, Slot, call_slow, make_caller
+from functad._compile.entering.front import STATUS_ERRORS, Slot, make_caller
 from functad._compile.entering.layout import layout_is_known
+
+
+def call_slow(kernel, inputs, constants, outputs, scratch, args):
+    """Through NumPy and ctypes, whatever the layout of objects."""
+    return front._Plan(kernel, inputs, constants, outputs, scratch, {}).call_converting(*args)
+
 
 WAYS = ["fast", "slow"] if layout_is_known() else ["slow"]
 
@@ -355,3 +361,11 @@ def test_threads_share_a_caller(release_gil):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.usefixtures("way")
+def test_a_number_that_must_be_of_python_or_of_numpy():
+    for weak, given, other in ((True, 1.5, np.float64(1.5)), (False, np.float64(1.5), 1.5)):
+        caller = make_caller(many_kernel(1, 1, 0, 0), [Slot(np.dtype("f8"), (), True, weak)], [], [scalar()], [], lambda *args: "other")
+        assert caller(given) != "other"
+        assert caller(other) == "other"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from functad._compile.building.kernel import KernelError, compile_kernel
-from functad._compile.mathlib import vocabulary
+from functad._compile.mathlib import names
 
 KINDS = {"f8": np.float64, "f4": np.float32}
 
@@ -151,22 +151,7 @@ def kernel(x, out):
 def special_values(dtype):
     info = np.finfo(dtype)
     tiny = info.smallest_subnormal
-    positive = [
-        0.0,
-        tiny,
-        3 * tiny,
-        info.smallest_normal,
-        info.eps / 2,
-        0.5,
-        1.0,
-        1 + info.eps,
-        2.0,
-        3.0,
-        20.0,
-        1e9,
-        info.max,
-        np.inf,
-    ]
+    positive = [0.0, tiny, 3 * tiny, info.smallest_normal, info.eps / 2, 0.5, 1.0, 1 + info.eps, 2.0, 3.0, 20.0, 1e9, info.max, np.inf]
     return np.array([*positive, *(-v for v in positive), np.nan], dtype)
 
 
@@ -356,6 +341,7 @@ def test_complex_parts():
     z = complex_specials("c16")
     z = z[~np.isnan(z)]
     assert np.array_equal(evaluate("real", "c16", z, result="f8"), z.real)
+    assert np.array_equal(evaluate("imag", "c16", z, result="f8"), z.imag)
     assert np.allclose(evaluate("angle", "c16", z, result="f8"), np.angle(z), rtol=1e-15)
     assert np.allclose(evaluate("abs", "c16", z, result="f8"), np.abs(z), rtol=1e-15)
     assert np.array_equal(evaluate("conjugate", "c16", z), np.conj(z))
@@ -434,9 +420,9 @@ def test_select_keeps_the_dtype():
 
 def test_lookup_knows_what_has_helper_says():
     for name in ("exp_f8", "power_i4", "gemm_c8", "select", "offset", "f8", "b1", "inf", "divide_c16"):
-        assert vocabulary.has_helper(name)
-        vocabulary.lookup(name)
+        assert names.has_helper(name)
+        names.lookup(name)
     for name in ("exp_i8", "pow_c16", "frobnicate_f8", "gemm_i8"):
-        assert not vocabulary.has_helper(name)
+        assert not names.has_helper(name)
         with pytest.raises(KeyError):
-            vocabulary.lookup(name)
+            names.lookup(name)

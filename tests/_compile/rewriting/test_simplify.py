@@ -54,6 +54,7 @@ UNCHANGED = {
     "over one": lambda x: elementwise.div(x, lit(1.0)),
     "minus zero": lambda x: elementwise.sub(x, lit(0.0)),
     "plus negative zero": lambda x: elementwise.add(x, lit(-0.0)),
+    "negative zero plus": lambda x: elementwise.add(lit(-0.0), x),
     "negated twice": lambda x: elementwise.neg(elementwise.neg(x)),
     "minus one twice": lambda x: elementwise.mul(lit(-1.0), elementwise.mul(x, lit(-1.0))),
     "same dtype": lambda x: logic.convert(x, dtype=F8),
@@ -106,26 +107,11 @@ REWRITES = {
     "x * -1": (lambda x, y: elementwise.mul(x, lit(-1.0)), ["neg"]),
     "1 / x": (lambda x, y: elementwise.div(lit(1.0), x), ["reciprocal"]),
     "x / 2": (lambda x, y: elementwise.div(x, lit(2.0)), ["mul"]),
-    "narrow, wide, narrow": (
-        lambda x, y: logic.convert(logic.convert(logic.convert(x, dtype=F4), dtype=F8), dtype=F4),
-        ["convert"],
-    ),
-    "select of not": (
-        lambda x, y: logic.select(logic.logical_not(logic.less(x, y)), x, y),
-        ["less", "select"],
-    ),
-    "select in select": (
-        lambda x, y: logic.select(logic.less(x, y), logic.select(logic.less(x, y), x, elementwise.sin(y)), y),
-        ["less", "select"],
-    ),
-    "slice of slice": (
-        lambda x, y: shape.slice_(shape.slice_(x, start=(1,), size=(2,), step=(1,)), start=(1,), size=(1,), step=(1,)),
-        ["slice"],
-    ),
-    "pad of pad": (
-        lambda x, y: shape.pad(shape.pad(x, low=(1,), high=(0,), inner=(0,)), low=(1,), high=(2,), inner=(0,)),
-        ["pad"],
-    ),
+    "narrow, wide, narrow": (lambda x, y: logic.convert(logic.convert(logic.convert(x, dtype=F4), dtype=F8), dtype=F4), ["convert"]),
+    "select of not": (lambda x, y: logic.select(logic.logical_not(logic.less(x, y)), x, y), ["less", "select"]),
+    "select in select": (lambda x, y: logic.select(logic.less(x, y), logic.select(logic.less(x, y), x, elementwise.sin(y)), y), ["less", "select"]),
+    "slice of slice": (lambda x, y: shape.slice_(shape.slice_(x, start=(1,), size=(2,), step=(1,)), start=(1,), size=(1,), step=(1,)), ["slice"]),
+    "pad of pad": (lambda x, y: shape.pad(shape.pad(x, low=(1,), high=(0,), inner=(0,)), low=(1,), high=(2,), inner=(0,)), ["pad"]),
     "broadcast of broadcast": (
         lambda x, y: shape.broadcast(shape.broadcast(x, shape=(2, 3), axes=(1,)), shape=(2, 3, 4), axes=(0, 1)),
         ["broadcast"],
@@ -133,25 +119,16 @@ REWRITES = {
     "column": (lambda x, y: shape.broadcast(shape.reshape(x, shape=(3, 1)), shape=(3, 4), axes=(0, 1)), ["broadcast"]),
     "sum over an axis of one": (lambda x, y: reduce.reduce_sum(shape.reshape(x, shape=(3, 1)), axes=(1,)), ["add"]),
     "pads side by side": (
-        lambda x, y: elementwise.add(
-            shape.pad(x, low=(3,), high=(0,), inner=(0,)),
-            shape.pad(y, low=(0,), high=(3,), inner=(0,)),
-        ),
+        lambda x, y: elementwise.add(shape.pad(x, low=(3,), high=(0,), inner=(0,)), shape.pad(y, low=(0,), high=(3,), inner=(0,))),
         ["concatenate"],
     ),
     "equal pads": (
-        lambda x, y: elementwise.add(
-            shape.pad(x, low=(1,), high=(0,), inner=(0,)),
-            shape.pad(y, low=(1,), high=(0,), inner=(0,)),
-        ),
+        lambda x, y: elementwise.add(shape.pad(x, low=(1,), high=(0,), inner=(0,)), shape.pad(y, low=(1,), high=(0,), inner=(0,))),
         ["add", "pad"],
     ),
     "operands broadcast alike": (
         lambda x, y: elementwise.exp(
-            elementwise.mul(
-                shape.broadcast(x, shape=(2, 3), axes=(1,)),
-                elementwise.add(shape.broadcast(y, shape=(2, 3), axes=(1,)), lit(2.0, M)),
-            )
+            elementwise.mul(shape.broadcast(x, shape=(2, 3), axes=(1,)), elementwise.add(shape.broadcast(y, shape=(2, 3), axes=(1,)), lit(2.0, M)))
         ),
         ["add", "mul", "exp", "broadcast"],
     ),
@@ -191,10 +168,7 @@ def test_integers_and_booleans():
     kind = array_type((3,), I8)
     assert names(simplified(lambda x: elementwise.add(elementwise.mul(x, lit(1, kind)), lit(0, kind)), kind)) == []
     assert names(simplified(lambda x: logic.convert(logic.convert(x, dtype=F8), dtype=F4), kind)) == ["convert", "convert"]
-    assert names(simplified(lambda x: logic.convert(logic.convert(x, dtype=np.dtype("?")), dtype=F8), kind)) == [
-        "convert",
-        "convert",
-    ]
+    assert names(simplified(lambda x: logic.convert(logic.convert(x, dtype=np.dtype("?")), dtype=F8), kind)) == ["convert", "convert"]
 
 
 def test_counting_to_one():
@@ -206,3 +180,16 @@ def test_memo_and_fixpoint():
     assert simplify(program) is simplify(program)
     assert simplify(simplify(program)) is simplify(program)
     assert isinstance(simplify(program), Program)
+
+
+def test_zeros_between_elements_and_parts_of_other_sizes_stay():
+    def stretched(x):
+        padded = shape.pad(x, low=(0,), high=(0,), inner=(1,))
+        return shape.slice_(padded, start=(1,), size=(3,), step=(1,))
+
+    def side_by_side(x, m):
+        first = shape.pad(x, low=(0, 0), high=(2, 1), inner=(0, 0))
+        return elementwise.add(first, shape.pad(m, low=(1, 0), high=(0, 0), inner=(0, 0)))
+
+    assert names(simplified(stretched, X)) == ["pad", "slice"]
+    assert names(simplified(side_by_side, array_type((1, 2), F8), M)) == ["pad", "pad", "add"]

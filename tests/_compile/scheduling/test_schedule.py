@@ -4,8 +4,8 @@ import numpy as np
 
 from functad._compile.emitting.emit import kernel_text
 from functad._compile.rewriting.simplify import simplify
-from functad._compile.scheduling.plan import Loops, Routine
-from functad._compile.scheduling.rows import Rows, in_rows
+from functad._compile.scheduling.plan import Loops, Routine, Rows
+from functad._compile.scheduling.rows import in_rows
 from functad._compile.scheduling.schedule import schedule
 from functad._compile.scheduling.sizes import read
 from functad._core.program import Literal
@@ -36,8 +36,7 @@ def test_value_and_gradient_share_one_loop():
         s, e = elementwise.sin(x), elementwise.exp(elementwise.neg(x))
         value = reduce.reduce_sum(elementwise.mul(elementwise.square(s), e), axes=(0,))
         gradient = elementwise.sub(
-            elementwise.mul(elementwise.mul(Literal(2, X), elementwise.mul(s, elementwise.cos(x))), e),
-            elementwise.mul(elementwise.square(s), e),
+            elementwise.mul(elementwise.mul(Literal(2, X), elementwise.mul(s, elementwise.cos(x))), e), elementwise.mul(elementwise.square(s), e)
         )
         return [value, gradient]
 

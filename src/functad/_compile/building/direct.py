@@ -9,18 +9,22 @@ What it promises: the meaning that numba gives the same source; where that is no
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from functad._compile.building.machine_code import parsed
+from functad._compile.codes import DTYPES
 from functad._compile.mathlib import arithmetic, blas, complex_numbers
 from functad._compile.mathlib.functions import FLAG, call_helper, doubt_flag
-from functad._compile.mathlib.names import CONSTRUCTORS, LIMITS
+from functad._compile.mathlib.names import LIMITS
 from functad._compile.mathlib.table import HELPERS
-from functad._compile.mathlib.values import Node, Value, llvm_type, select
+from functad._compile.mathlib.values import Value, llvm_type, select
 
 _WORD = ir.IntType(64)
+_ARITHMETIC: dict[type[ast.operator], Callable[[Value, Value], Value]] = {ast.Add: Value.__add__, ast.Sub: Value.__sub__, ast.Mult: Value.__mul__}
+_BITWISE: dict[type[ast.operator], Callable[[Value, Value], Value]] = {ast.BitAnd: Value.__and__, ast.BitOr: Value.__or__, ast.BitXor: Value.__xor__}
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
@@ -37,7 +41,7 @@ class NotDirect(Exception):
     """This source is not for this compiler."""
 
 
-def lower(tree: ast.Module, arguments: Sequence[str], symbol: str, doubt: int | None) -> Node:
+def lower(tree: ast.Module, arguments: Sequence[str], symbol: str, doubt: int | None) -> llvm.ModuleRef:
     """The module of the function in `tree`, with the entry point `symbol`.
 
     `doubt` is the status for Note [doubt] in mathlib's `functions`; None: no helper may be in doubt.
@@ -59,22 +63,20 @@ def lower(tree: ast.Module, arguments: Sequence[str], symbol: str, doubt: int | 
     words = [build.load(build.gep(entry.args[0], [ir.Constant(_WORD, i)])) for i in range(len(arguments))]
     given = [build.inttoptr(w, llvm_type(k)) if k.endswith("*") else w for w, k in zip(words, arguments, strict=True)]
     build.ret(build.call(function, given))
-    parsed = llvm.parse_assembly(str(module))
-    parsed.verify()
-    return parsed
+    return parsed(module)
 
 
 class _Body:
     """Writes one function."""
 
-    def __init__(self, function: Node, definition: ast.FunctionDef, arguments: Sequence[str], doubt: int | None) -> None:
+    def __init__(self, function: ir.Function, definition: ast.FunctionDef, arguments: Sequence[str], doubt: int | None) -> None:
         self.function, self.definition, self.doubt = function, definition, doubt
         self.entry = function.append_basic_block("entry")
         self.build = ir.IRBuilder(function.append_basic_block("start"))
-        self.names: dict[str, tuple[str, Node]] = {}  # kind and place of each variable
+        self.names: dict[str, tuple[str, ir.Value]] = {}  # kind and place of each variable
         formulas = [node for node in ast.walk(definition) if isinstance(node, ast.Call) and _is_formula(node)]
         self.many_formulas = len(formulas) > MOST_INLINED
-        self.loops: list[tuple[Node, Node]] = []  # where `continue` and `break` lead
+        self.loops: list[tuple[ir.Block, ir.Block]] = []  # where `continue` and `break` lead
         for parameter, kind, value in zip(definition.args.args, arguments, function.args, strict=True):
             self.assign(parameter.arg, Value(self.build, kind, value))
 
@@ -87,7 +89,7 @@ class _Body:
             self.build.position_at_end(self.entry)
             self.build.branch(start)
 
-    def place(self, kind: str) -> Node:
+    def place(self, kind: str) -> ir.Value:
         with self.build.goto_block(self.entry):
             self.build.position_at_end(self.entry)
             return self.build.alloca(llvm_type(kind))
@@ -127,19 +129,14 @@ class _Body:
         else:
             raise NotDirect("target")
 
-    def element(self, node: ast.Subscript) -> tuple[Node, str]:
+    def element(self, node: ast.Subscript) -> tuple[ir.Value, str]:
         pointer, index = self.value(node.value), self.integer(self.value(node.slice))
         if not pointer.kind.endswith("*"):
             raise NotDirect("element of a number")
         return self.build.gep(pointer.node, [index.node]), pointer.kind[:-1]
 
     def do_Expr(self, statement: ast.Expr) -> None:
-        if isinstance(statement.value, ast.Constant):
-            return
         self.value(statement.value)
-
-    def do_Pass(self, statement: ast.Pass) -> None:
-        pass
 
     def do_Return(self, statement: ast.Return) -> None:
         status = self.integer(self.value(statement.value or ast.Constant(0))).node
@@ -177,7 +174,7 @@ class _Body:
         self.inside(body, head, after, statement.body)
         self.build.position_at_end(after)
 
-    def inside(self, body: Node, again: Node, after: Node, statements: Sequence[ast.stmt]) -> None:
+    def inside(self, body: ir.Block, again: ir.Block, after: ir.Block, statements: Sequence[ast.stmt]) -> None:
         self.build.position_at_end(body)
         self.loops.append((again, after))
         self.block(statements)
@@ -289,22 +286,18 @@ class _Body:
     def of_BinOp(self, node: ast.BinOp) -> Value:
         x, y = self.value(node.left), self.value(node.right)
         op = type(node.op)
-        if op in (ast.BitAnd, ast.BitOr, ast.BitXor) and x.kind == y.kind and x.kind[0] in "ib":
+        if op in _BITWISE and x.kind == y.kind and x.kind[0] in "ib":
             if x.kind not in ("b1", "i8"):
                 x, y = x.to("i8"), y.to("i8")
-            return {ast.BitAnd: x.__and__, ast.BitOr: x.__or__, ast.BitXor: x.__xor__}[op](y)
+            return _BITWISE[op](x, y)
         x, y = self.pair(x, y)
         if x.kind[0] == "c":
             if op in (ast.Add, ast.Sub):
-                (a, b), (c, d) = complex_numbers.parts(x), complex_numbers.parts(y)
-                return complex_numbers.join(a + c, b + d) if op is ast.Add else complex_numbers.join(a - c, b - d)
+                parts = zip(complex_numbers.parts(x), complex_numbers.parts(y), strict=True)
+                return complex_numbers.join(*[_ARITHMETIC[op](a, b) for a, b in parts])
             raise NotDirect("complex arithmetic")
-        if op is ast.Add:
-            return x + y
-        if op is ast.Sub:
-            return x - y
-        if op is ast.Mult:
-            return x * y
+        if op in _ARITHMETIC:
+            return _ARITHMETIC[op](x, y)
         if op is ast.Div and x.is_float:
             return x / y
         if op is ast.FloorDiv and x.kind == "i8":
@@ -377,7 +370,7 @@ class _Body:
             arguments = [self.cast(v, helper.argument_kind).node for v in given]
             apart = self.many_formulas and not self.loops and _is_formula(node)
             return Value(self.build, helper.result_kind, call_helper(helper, self.build, arguments, self.doubt is None, apart))
-        if name in CONSTRUCTORS and len(given) == 1:
+        if name in DTYPES and len(given) == 1:
             return self.converted(given[0], name)
         if name in ("min", "max") and len(given) == 2 and all(v.kind[0] == "i" for v in given):
             x, y = self.pair(*given)
@@ -388,7 +381,7 @@ class _Body:
         if name == "offset" and len(given) == 2 and given[0].kind.endswith("*"):
             return Value(self.build, given[0].kind, self.build.gep(given[0].node, [self.integer(given[1]).node]))
         if name in blas.ROUTINES and len(given) == 13:
-            number = blas.ROUTINES[name].kind
+            number = name.removeprefix("gemm_")
             kinds = ["i8"] * 5 + [number, number + "*", "i8", number + "*", "i8", number, number + "*", "i8"]
             arguments = [self.cast(v, k).node for v, k in zip(given, kinds, strict=True)]
             blas.call_gemm(blas.ROUTINES[name], self.build, arguments)

@@ -6,8 +6,13 @@ convention).  It is imported at the first compile only, since it imports numba.
 What it promises: a module with one external function, `symbol`, that takes an array of words and returns the status.
 """
 
+import ast
+import builtins
+import copy
 import functools
-from types import FunctionType
+import re
+from collections.abc import Callable
+from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -15,9 +20,13 @@ from numba import types
 from numba.core import compiler, registry, typed_passes, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
+from numba.core.errors import NumbaError
+from numba.core.funcdesc import FunctionDescriptor
 
-from functad._compile.mathlib.intrinsics import NUMBA_TYPES, Context, Type
-from functad._compile.mathlib.values import Node
+from functad._compile.building.source import Place, global_names
+from functad._compile.mathlib import functions, intrinsics
+from functad._compile.mathlib.names import lookup
+from functad.errors import KernelError
 
 _WORD = ir.IntType(64)
 RAISED = -1  # the status of a kernel in which numba's own code raised
@@ -33,25 +42,18 @@ class _ShortPipeline(compiler.CompilerBase):
         self.state.flags.noalias = True
         passes = PassManager("functad")
         for step in (
-            untyped_passes.TranslateByteCode,
-            untyped_passes.FixupArgs,
-            untyped_passes.IRProcessing,
-            untyped_passes.ReconstructSSA,
-            typed_passes.NopythonTypeInference,
-            typed_passes.PreLowerStripPhis,
-            typed_passes.IRLegalization,
-            typed_passes.AnnotateTypes,
-            typed_passes.NativeLowering,
-            typed_passes.NoPythonBackend,
-        ):
+            untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing, untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference, typed_passes.PreLowerStripPhis, typed_passes.IRLegalization, typed_passes.AnnotateTypes,
+            typed_passes.NativeLowering, typed_passes.NoPythonBackend,
+        ):  # fmt: skip
             passes.add_pass(step, step.__name__)
         passes.finalize()
         return [passes]
 
 
 @functools.cache
-def _flags() -> Type:
-    flags: Type = compiler.Flags()
+def _flags() -> Any:
+    flags: Any = compiler.Flags()
     options = {
         "nopython": True,
         "error_model": "numpy",  # division by zero gives inf or NaN, and no exception
@@ -67,24 +69,66 @@ def _flags() -> Type:
     return flags
 
 
-def numba_type(argument: str) -> Type:
+def numba_type(argument: str) -> types.Type:
     """The numba type of an argument kind such as "f8*" or "i8"."""
-    return types.CPointer(NUMBA_TYPES[argument[:-1]]) if argument.endswith("*") else NUMBA_TYPES[argument]
+    return types.CPointer(intrinsics.NUMBA_TYPES[argument[:-1]]) if argument.endswith("*") else intrinsics.NUMBA_TYPES[argument]
 
 
-def lower(function: FunctionType, arguments: tuple[str, ...], symbol: str) -> Node:
+def lower(tree: ast.Module, name: str, arguments: tuple[str, ...], symbol: str, place: Place, doubt: int | None) -> llvm.ModuleRef:
+    """The module of the function `name` in `tree`, with the entry point `symbol`; `doubt` as in `direct.lower`."""
+    careful, names, calls = doubt is None, global_names(tree), _Calls()
+    tree = calls.visit(copy.deepcopy(tree))
+    namespace: dict[str, Any] = {"__name__": "functad_kernels"}
+    namespace |= {used: lookup(used, careful) for used in global_names(tree) if used not in calls.names and not hasattr(builtins, used)}
+    namespace |= {renamed: lookup(used, careful) for renamed, used in calls.names.items()}
+    if doubt is not None and any(map(functions.may_doubt, names)):
+        tree = ast.fix_missing_locations(_SettleReturns().visit(tree))
+        namespace["settle"] = intrinsics.settle(doubt)
+    exec(compile(tree, place.filename, "exec"), namespace)
+    try:
+        return _module_of(namespace[name], arguments, symbol)
+    except NumbaError as error:
+        raise _error(place, str(error)) from None
+
+
+class _Calls(ast.NodeTransformer):
+    """`i1(x)` becomes `call_i1(x)`: in Python a loop index of that name would hide the cast to int8."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}  # new name -> helper
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id):
+            renamed = "call_" + node.func.id
+            self.names[renamed] = node.func.id
+            node.func = ast.copy_location(ast.Name(renamed, ast.Load()), node.func)
+        return node
+
+
+class _SettleReturns(ast.NodeTransformer):
+    """`return status` becomes `return settle(status)`, on the same line."""
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        call = ast.Call(ast.Name("settle", ast.Load()), [node.value or ast.Constant(0)], [])
+        return ast.copy_location(ast.Return(call), node)
+
+
+def _error(place: Place, text: str) -> KernelError:
+    """numba's message without its talk of passes and candidates, and the line that it names."""
+    said = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")]
+    signature = next((line[3:] for line in said if line.startswith(">>>")), "")
+    named = re.search(re.escape(place.filename) + r'"?(?: \(|, line )(\d+)', text)
+    return place.error(int(named[1]) if named else 0, said[0] + signature)
+
+
+def _module_of(function: Callable[..., int], arguments: tuple[str, ...], symbol: str) -> llvm.ModuleRef:
     """The function's LLVM module, not yet optimised, with the entry point added."""
     target = registry.cpu_target
     with global_compiler_lock:
+        kinds = tuple(map(numba_type, arguments))
         result = compiler.compile_extra(
-            target.typing_context,
-            target.target_context,
-            function,
-            tuple(map(numba_type, arguments)),
-            types.int64,
-            _flags(),
-            {},
-            pipeline_class=_ShortPipeline,
+            target.typing_context, target.target_context, function, kinds, types.int64, _flags(), {}, pipeline_class=_ShortPipeline
         )
         made = result.library
         # A copy: `_final_module` is made in LLVM's global context and belongs to numba's library.
@@ -99,7 +143,7 @@ def lower(function: FunctionType, arguments: tuple[str, ...], symbol: str) -> No
     return module
 
 
-def _entry_module(context: Context, descriptor: Type, arguments: tuple[str, ...], symbol: str) -> Node:
+def _entry_module(context: Any, descriptor: FunctionDescriptor, arguments: tuple[str, ...], symbol: str) -> ir.Module:
     """int64 symbol(int64 *words): takes the arguments from the words and calls the function.
 
     The call is not inlined, since `noalias` says more on a parameter than on what inlining leaves of it.

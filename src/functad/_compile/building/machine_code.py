@@ -5,13 +5,9 @@ What it promises: neither numba nor SciPy is imported; each loaded object has it
 """
 
 import functools
-from typing import Any, TypeAlias
 
 import llvmlite.binding as llvm
-
-Module: TypeAlias = Any  # llvmlite carries no types
-Target: TypeAlias = Any
-TargetMachine: TypeAlias = Any
+from llvmlite import ir
 
 
 class UnresolvedSymbolError(LookupError):
@@ -19,7 +15,7 @@ class UnresolvedSymbolError(LookupError):
 
 
 @functools.cache
-def _target() -> tuple[Target, str, str, str]:
+def _target() -> tuple[llvm.Target, str, str, str]:
     """The target, the processor's name and features, and the relocation model."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -28,17 +24,24 @@ def _target() -> tuple[Target, str, str, str]:
     return llvm.Target.from_triple(triple), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), relocation
 
 
-def _new_machine(level: int) -> TargetMachine:
+def _new_machine(level: int) -> llvm.TargetMachine:
     target, processor, features, relocation = _target()
     return target.create_target_machine(cpu=processor, features=features, opt=level, reloc=relocation, codemodel="jitdefault", jit=True)
 
 
 @functools.cache
-def _machine(level: int = 3) -> TargetMachine:
+def _machine(level: int = 3) -> llvm.TargetMachine:
     return _new_machine(level)
 
 
-def optimize(module: Module) -> None:
+def parsed(module: ir.Module) -> llvm.ModuleRef:
+    """The module as LLVM reads it."""
+    found = llvm.parse_assembly(str(module))
+    found.verify()
+    return found
+
+
+def optimize(module: llvm.ModuleRef) -> None:
     """Run LLVM's standard pipeline once; numba would run it twice and the function passes besides.
 
     llvmlite never frees what a run leaves behind: 90 KB for each compile (nothing for a kernel that is only loaded).
@@ -49,7 +52,7 @@ def optimize(module: Module) -> None:
     builder.getModulePassManager().run(module, builder)
 
 
-def optimize_little(module: Module) -> None:
+def optimize_little(module: llvm.ModuleRef) -> None:
     """Three passes, for code whose compile time matters more (the front: 25 ms, where the standard pipeline takes 46)."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
@@ -58,7 +61,7 @@ def optimize_little(module: Module) -> None:
     passes.run(module, llvm.create_pass_builder(_machine(), llvm.create_pipeline_tuning_options(speed_level=1)))
 
 
-def check_symbols(module: Module) -> None:
+def check_symbols(module: llvm.ModuleRef) -> None:
     """Refuse a module that calls what cannot be found."""
     for function in module.functions:
         name = function.name
@@ -66,12 +69,12 @@ def check_symbols(module: Module) -> None:
             raise UnresolvedSymbolError(name)
 
 
-def object_code(module: Module, level: int = 3) -> bytes:
+def object_code(module: llvm.ModuleRef, level: int = 3) -> bytes:
     """The optimised module as an object file in memory."""
     return bytes(_machine(level).emit_object(module))
 
 
-def load(code: bytes, symbol: str) -> tuple[int, object]:
+def load(code: bytes, symbol: str) -> tuple[int, llvm.ExecutionEngine]:
     """The address of `symbol` and the engine that keeps it alive."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(1))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

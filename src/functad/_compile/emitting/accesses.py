@@ -6,9 +6,21 @@ is rendered; `Names`.
 
 from dataclasses import dataclass, replace
 
-from functad._compile.emitting.spelling import product, sum_of
+__all__ = ["Block", "Buffer", "Names", "Scalar", "Storage", "product", "sum_of"]
 
-__all__ = ["Block", "Buffer", "Names", "Scalar", "Storage"]
+
+def product(sizes: tuple[str, ...]) -> str:
+    """Text of a product of sizes."""
+    if "0" in sizes:
+        return "0"
+    return " * ".join([n for n in sizes if n != "1"]) or "1"
+
+
+def sum_of(a: str, b: str) -> str:
+    """Text of a + b; b may begin with a minus sign."""
+    if b[0] == "-" and a != "0":
+        return f"{a} - {b[1:]}"
+    return b if a == "0" else (a if b == "0" else f"{a} + {b}")
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,10 @@ class Buffer:
             flat = i if flat == "0" else sum_of(f"({flat}) * {n}" if " " in flat else f"{flat} * {n}", i)
         return sum_of(self.offset, flat)
 
+    def at(self, indices: tuple[str, ...]) -> str:
+        """Text of an element."""
+        return self.load(self.place(indices))
+
     def load(self, place: str) -> str:
         """Text of the element at a position; booleans are stored as uint8."""
         return f"({self.name}[{place}] != 0)" if self.code == "b1" else f"{self.name}[{place}]"
@@ -62,8 +78,9 @@ class Buffer:
         """One slice along the leading axis."""
         rest = self.shape[1:]
         step = product(rest)
-        begin = index if step == "1" else f"{index} * {step}" if " " not in step else f"{index} * ({step})"
-        return replace(self, shape=rest, offset=sum_of(self.offset, begin))
+        return replace(
+            self, shape=rest, offset=sum_of(self.offset, index if step == "1" else f"{index} * {step}" if " " not in step else f"{index} * ({step})")
+        )
 
 
 Storage = Scalar | Buffer
@@ -89,10 +106,6 @@ class Block:
         inner = Block(depth)
         self.items.append(inner)
         return inner
-
-    def is_empty(self) -> bool:
-        """Whether it has no line."""
-        return all(isinstance(i, Block) and i.is_empty() for i in self.items)
 
     def render(self, lines: list[str], notes: dict[int, str], depth: int = 0) -> None:
         """Append the lines; `notes` gets the equation of each line number."""

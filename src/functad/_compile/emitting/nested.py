@@ -5,22 +5,17 @@ array that is carried lies in the memory of its final value; a step that reads i
 one does so in place, any other writes beside it and copies it over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from functad._compile.codes import code_of
 from functad._compile.emitting.accesses import Block, Buffer, Scalar, Storage
-from functad._compile.emitting.frame import Frame, Routine, copy, fill
-from functad._compile.emitting.spelling import note_of
-from functad._compile.scheduling.sizes import code_of
-from functad._core.program import Atom, Equation, Literal, Program, Var
+from functad._compile.emitting.frames import Frame, fill, number
+from functad._compile.emitting.spellings import note_of
+from functad._core.program import Atom, Equation, Program, Var
 
+__all__ = ["NESTED", "Write"]
 
-def _given(frame: Frame, a: Atom) -> Storage:
-    """Where an operand is; a literal is its own text, whatever its shape."""
-    if isinstance(a, Literal):
-        return Scalar(frame.sizes.literal(a), code_of(a))
-    found = frame.find(a)
-    assert found is not None
-    return found
+Write = Callable[[Frame, Sequence[Storage], Sequence[Storage], Block], None]  # spells a program between its inputs and outputs
 
 
 def _row(frame: Frame, storage: Storage, index: str, v: Var, used: set[Atom], block: Block) -> Storage:
@@ -47,19 +42,15 @@ class _Carry:
         self.now: list[Storage] = []
         self.next: list[Storage] = []
         for k, (a, out) in enumerate(zip(initial, outputs, strict=True)):
-            given = _given(frame, a)
+            given = frame.given(a)
             if not out.type.shape:
                 name = frame.names.fresh("c")
-                text = given.load(given.offset) if isinstance(given, Buffer) else given.name
-                block.line(f"{name} = {text}")
+                block.line(f"{name} = {number(given)}")
                 self.now.append(Scalar(name, given.code))
                 self.next.append(Scalar(frame.names.fresh("c"), given.code))
                 continue
             target = frame.buffer_of(out)
-            if isinstance(given, Buffer):
-                copy(frame, given, target, block)
-            else:
-                fill(frame, target, given.name, block)
+            fill(frame, target, given if isinstance(given, Buffer) else given.name, block)
             self.now.append(target)
             in_place = inner.plan.overwrites(inner.program.inputs[first + k], k)
             self.next.append(target if in_place else frame.new_buffer(target.code, target.shape))
@@ -72,7 +63,7 @@ class _Carry:
                 block.line(f"{now.name} = {after.name}")
             elif after is not now:
                 assert isinstance(after, Buffer)
-                copy(self.frame, after, now, block)
+                fill(self.frame, now, after, block)
 
     def finish(self, block: Block) -> None:
         """After the loop: numbers become values of the frame."""
@@ -81,14 +72,14 @@ class _Carry:
                 self.frame.define_scalar(out, now.name, block)
 
 
-def _scan(frame: Frame, e: Equation, block: Block) -> None:
+def _scan(frame: Frame, e: Equation, block: Block, write: Write) -> None:
     p, note = e.params, note_of(e)
     body, constants, n_carry = p["body"], p["constants"], p["carry"]
     length = frame.sizes.size(p["length"])
     inner = frame.inner(body)
     carry = _Carry(frame, inner, constants, e.inputs[constants : constants + n_carry], e.outputs[:n_carry], block)
-    fixed = [_given(frame, a) for a in e.inputs[:constants]]
-    sequences = [_given(frame, a) for a in e.inputs[constants + n_carry :]]
+    fixed = [frame.given(a) for a in e.inputs[:constants]]
+    sequences = [frame.given(a) for a in e.inputs[constants + n_carry :]]
     k = frame.names.fresh("k")
     block.line(f"for {k} in range({length}):", note)
     step = block.block(1)
@@ -99,45 +90,41 @@ def _scan(frame: Frame, e: Equation, block: Block) -> None:
     used = _read_by(body)
     rows = [_row(frame, s, index, v, used, step) for s, v in zip(sequences, body.inputs[constants + n_carry :], strict=True)]
     stacked = [frame.buffer_of(v).row(index) for v in e.outputs[n_carry:]]
-    inner.write([*fixed, *carry.now, *rows], [*carry.next, *stacked], step)
+    write(inner, [*fixed, *carry.now, *rows], [*carry.next, *stacked], step)
     carry.advance(step)
     carry.finish(block)
 
 
-def _while_loop(frame: Frame, e: Equation, block: Block) -> None:
+def _while_loop(frame: Frame, e: Equation, block: Block, write: Write) -> None:
     p, note = e.params, note_of(e)
     condition, body = p["condition"], p["body"]
     n, m = p["condition_constants"], p["body_constants"]
-    asked, fixed = ([_given(frame, a) for a in part] for part in (e.inputs[:n], e.inputs[n : n + m]))
+    asked, fixed = ([frame.given(a) for a in part] for part in (e.inputs[:n], e.inputs[n : n + m]))
     inner = frame.inner(body)
     carry = _Carry(frame, inner, m, e.inputs[n + m :], e.outputs, block)
     goes_on = Scalar(frame.names.fresh("c"), "b1")
     block.line("while True:", note)
     step = block.block(1)
-    frame.inner(condition).write([*asked, *carry.now], [goes_on], step)
+    write(frame.inner(condition), [*asked, *carry.now], [goes_on], step)
     step.line(f"if not {goes_on.name}:", note)
     step.line("    break", note)
-    inner.write([*fixed, *carry.now], list(carry.next), step)
+    write(inner, [*fixed, *carry.now], carry.next, step)
     carry.advance(step)
     carry.finish(block)
 
 
-def _cond(frame: Frame, e: Equation, block: Block) -> None:
-    given = [_given(frame, a) for a in e.inputs]
-    predicate = given[0]
-    text = predicate.load(predicate.offset) if isinstance(predicate, Buffer) else predicate.name
+def _cond(frame: Frame, e: Equation, block: Block, write: Write) -> None:
+    given = [frame.given(a) for a in e.inputs]
     targets: list[Storage] = []
     for v in e.outputs:
         targets.append(frame.buffer_of(v) if v.type.shape else Scalar(frame.names.fresh("c"), code_of(v)))
-    for word, branch in ((f"if {text}:", e.params["branches"][0]), ("else:", e.params["branches"][1])):
+    for word, branch in ((f"if {number(given[0])}:", e.params["branches"][0]), ("else:", e.params["branches"][1])):
         block.line(word, note_of(e))
         inner = block.block(1)
-        frame.inner(branch).write(given[1:], targets, inner)
-        if inner.is_empty():
-            inner.line("pass")
+        write(frame.inner(branch), given[1:], targets, inner)
     for v, target in zip(e.outputs, targets, strict=True):
         if isinstance(target, Scalar):
             frame.define_scalar(v, target.name, block)
 
 
-ROUTINES: dict[str, Routine] = {"scan": _scan, "while_loop": _while_loop, "cond": _cond}
+NESTED: dict[str, Callable[[Frame, Equation, Block, Write], None]] = {"scan": _scan, "while_loop": _while_loop, "cond": _cond}

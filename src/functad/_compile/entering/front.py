@@ -1,35 +1,33 @@
 """The way from Python into a kernel: check the arguments, allocate the results, call.
 
-What lives here: `make_caller`, which builds a callable for one traced program (every shape is known), and
-`call_slow`, the same call through plain NumPy and ctypes.
+What lives here: `make_caller`, which builds a callable for one traced program (every shape is known).
 What it may assume: the kernel's parameters are input pointers, int64 constants, output pointers, scratch pointers, in this order.
 What it promises: results are fresh arrays that share memory with nothing; anything unexpected goes to the fallback; a
-kernel's failure is raised by `raise_status`.  Importing this file imports neither numba nor llvmlite.
+kernel's failure is raised by `_raise_status`.  Importing this file imports neither numba nor llvmlite.
 
 The fast way is one C function for all kernels (`front_code`), which reads objects by their layout: 0.07 us for an
 array of ten elements, against 0.2 to 0.5 us for checks written in Python and a call through ctypes.  Where the layout
-is not known, `call_slow` serves.
+is not known, the same is done through plain NumPy and ctypes.
 """
 
 import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from functad._compile.building.kernel import Kernel, compile_lock
-from functad._compile.entering.layout import layout_is_known
-from functad._compile.mathlib.names import DOUBT
+from functad._compile.building.kernel import DOUBT, Kernel
+from functad._compile.building.locks import COMPILING
+from functad._compile.entering.layout import Conversion, Head, layout_is_known
 from functad.errors import KernelError
 
-__all__ = ["STATUS_ERRORS", "Slot", "call_slow", "is_exact", "make_caller", "raise_status"]
+__all__ = ["STATUS_ERRORS", "Array", "Caller", "Slot", "guarded", "make_caller"]
 
-Array: TypeAlias = npt.NDArray[Any]
-Result: TypeAlias = Any  # an array, a number, or a tuple of them
-Caller = Callable[..., Result]
+Array = npt.NDArray[np.generic]
+Caller = Callable[..., Any]  # takes the inputs, returns the one output or a tuple of outputs
 
 MOST_WORDS = 4096  # the fast way keeps 8 to 24 bytes of stack for each
 KEPT_SCRATCH = 1 << 20  # bytes of scratch memory that a caller keeps; more is allocated at each call
@@ -44,25 +42,12 @@ STATUS_ERRORS: dict[int, Callable[[Kernel], Exception]] = {
 
 @dataclass(frozen=True)
 class Slot:
-    """One argument or result of a kernel.
+    """One argument or result of a kernel."""
 
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Type of the elements, in the machine's byte order.
-    shape : tuple of int
-        The exact shape.
-    scalar : bool
-        For an input: a Python or NumPy scalar is given.  For an output: a NumPy scalar is returned.
-    weak : bool, optional
-        For a scalar input: whether it must be a Python number (True) or a NumPy scalar (False); None takes both.  A boolean
-        is either.
-    """
-
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any]  # in the machine's byte order
     shape: tuple[int, ...]
-    scalar: bool = False
-    weak: bool | None = None
+    scalar: bool = False  # of an input: a Python or NumPy scalar is given; of an output: a NumPy scalar is returned
+    weak: bool | None = None  # of a scalar input: it must be a Python number (True), a NumPy scalar (False), or either; a boolean is either
 
     @property
     def byte_count(self) -> int:
@@ -74,7 +59,7 @@ class Slot:
         return ("u1" if self.dtype.kind == "b" else f"{self.dtype.kind}{self.dtype.itemsize}") + "*"
 
 
-def raise_status(kernel: Kernel, status: int) -> None:
+def _raise_status(kernel: Kernel, status: int) -> None:
     """Raise what a kernel's status other than 0 stands for."""
     make = STATUS_ERRORS.get(status)
     raise make(kernel) if make else KernelError(f"kernel {kernel.name} returned status {status}")
@@ -85,7 +70,7 @@ def _on_status(kernel: Kernel, status: int, address: int) -> None:
     if status == DOUBT:
         status = kernel.careful().run_at(address)
     if status:
-        raise_status(kernel, status)
+        _raise_status(kernel, status)
 
 
 def make_caller(
@@ -100,57 +85,15 @@ def make_caller(
 ) -> Caller:
     """A callable that takes the inputs which are not bound, and returns the one output or a tuple of outputs.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        What to call: its parameters are the inputs, the constants, the outputs and the scratch arrays.
-    inputs, outputs, scratch : sequence of Slot
-        What each pointer stands for.
-    constants : sequence of int
-        Numbers that the kernel takes.
-    fallback : callable, optional
-        Called with the same arguments where they are not exactly as described: other types, dtypes, shapes, strides, or number.
-        Without it, they are converted if no number changes its kind, and refused with a TypeError or ValueError otherwise.
-    bound : mapping of int to array, optional
-        Inputs given once and for all, by position.
-    release_gil : bool
-        Whether other threads may run meanwhile (0.04 us).
+    The kernel's parameters are the inputs, the constants, the outputs and the scratch arrays.  `bound` has inputs that are given
+    once and for all, by position.  `fallback` is called with the same arguments where they are not exactly as described: other
+    types, dtypes, shapes, strides, or number.  Without it, they are converted if no number changes its kind, and refused with a
+    TypeError or ValueError otherwise.  `release_gil`: other threads may run meanwhile (0.04 us).
     """
-    plan = _Plan(kernel, tuple(inputs), tuple(constants), tuple(outputs), tuple(scratch), _bound_arrays(inputs, bound or {}))
+    plan = _Plan(kernel, inputs, constants, outputs, scratch, bound or {})
     if layout_is_known() and len(kernel.arguments) <= MOST_WORDS and max((len(s.shape) for s in plan.inputs), default=0) <= 64:
         return _fast_caller(plan, fallback or plan.call_converting, release_gil)
     return plan.call_converting if fallback is None else plan.checked_caller(fallback)
-
-
-def call_slow(
-    kernel: Kernel, inputs: Sequence[Slot], constants: Sequence[int], outputs: Sequence[Slot], scratch: Sequence[Slot], args: Sequence[object]
-) -> Result:
-    """Call the kernel through NumPy and ctypes, whatever the layout of objects, converting the arguments.
-
-    Copies what is not contiguous, aligned and in the machine's byte order; a scalar is cast if it keeps its kind.
-
-    Raises
-    ------
-    TypeError
-        If the number of arguments or a dtype is another.
-    ValueError
-        If a shape is another.
-    """
-    if len(args) != len(inputs):
-        raise TypeError(f"{len(inputs)} arguments are needed, {len(args)} were given")
-    taken = [_converted(slot, given) for slot, given in zip(inputs, args, strict=True)]
-    return _run(kernel, taken, constants, outputs, scratch)
-
-
-def _run(kernel: Kernel, taken: Sequence[Array], constants: Sequence[int], outputs: Sequence[Slot], scratch: Sequence[Slot]) -> Result:
-    """Allocate, call and return; the inputs are arrays as the kernel wants them."""
-    made = [np.empty(slot.shape, slot.dtype) for slot in outputs]
-    spare = [np.empty(slot.shape, slot.dtype) for slot in scratch]
-    status = kernel.run([*(x.ctypes.data for x in taken), *constants, *(x.ctypes.data for x in (*made, *spare))])
-    if status:
-        raise_status(kernel, status)
-    results = tuple(array[()] if slot.scalar else array for slot, array in zip(outputs, made, strict=True))
-    return results[0] if len(results) == 1 else results
 
 
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -172,62 +115,11 @@ def _converted(slot: Slot, given: object) -> Array:
     return np.require(array, slot.dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
-def _bound_arrays(inputs: Sequence[Slot], bound: Mapping[int, Array]) -> dict[int, Array]:
-    return {position: _converted(inputs[position], given) for position, given in bound.items()}
-
-
-class _Plan:
-    """What a caller knows, in plain Python."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        inputs: tuple[Slot, ...],
-        constants: tuple[int, ...],
-        outputs: tuple[Slot, ...],
-        scratch: tuple[Slot, ...],
-        bound: dict[int, Array],
-    ) -> None:
-        self.kernel, self.inputs, self.constants, self.outputs, self.scratch = kernel, inputs, constants, outputs, scratch
-        self.bound = bound
-        self.free = [position for position in range(len(inputs)) if position not in bound]  # inputs given at each call
-        kinds = [slot.kernel_kind for slot in (*inputs, *outputs, *scratch)]
-        expected = (*kinds[: len(inputs)], *["i8"] * len(constants), *kinds[len(inputs) :])
-        if expected != kernel.arguments:
-            raise KernelError(f"{kernel!r} does not take {', '.join(expected)}")
-        if any(slot.scalar and slot.shape for slot in (*inputs, *outputs)):
-            raise ValueError("a scalar has no shape")
-
-    def call_converting(self, *args: object) -> Result:
-        """The slow call, with the bound inputs put in their places."""
-        if len(args) != len(self.free):
-            raise TypeError(f"{len(self.free)} arguments are needed, {len(args)} were given")
-        taken = dict(zip(self.free, args, strict=True))
-        given = [self.bound[i] if i in self.bound else _converted(slot, taken[i]) for i, slot in enumerate(self.inputs)]
-        return _run(self.kernel, given, self.constants, self.outputs, self.scratch)
-
-    def checked_caller(self, fallback: Caller) -> Caller:
-        """What the fast way does, in Python: what is not exactly as described goes to the fallback."""
-        slots = [self.inputs[i] for i in self.free]
-
-        def call(*args: object, **keywords: object) -> Result:
-            if keywords or len(args) != len(slots) or not all(map(is_exact, slots, args)):
-                return fallback(*args, **keywords)
-            try:
-                taken = dict(zip(self.free, map(_converted, slots, args), strict=True))
-            except OverflowError:
-                return fallback(*args)
-            given = [self.bound[i] if i in self.bound else taken[i] for i in range(len(self.inputs))]
-            return _run(self.kernel, given, self.constants, self.outputs, self.scratch)
-
-        return call
-
-
 # For each kind of dtype, the Python types that a scalar input accepts beside NumPy's own.
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {"f": (float, int), "i": (int,), "u": (int,), "b": (bool,), "c": (complex,)}
 
 
-def is_exact(slot: Slot, given: object) -> bool:
+def _is_exact(slot: Slot, given: object) -> bool:
     """Whether an argument is just as the slot describes it."""
     if slot.scalar:
         python = _PYTHON_TYPES[slot.dtype.kind]
@@ -240,7 +132,68 @@ def is_exact(slot: Slot, given: object) -> bool:
     return given.flags.c_contiguous and given.flags.aligned
 
 
-class _FrontTable(np.ndarray[Any, Any]):
+def guarded(slots: Sequence[Slot], call: Caller, fallback: Caller) -> Caller:
+    """`call` for arguments that are just as the slots describe them, the fallback for all others."""
+
+    def checked(*args: object, **keywords: object) -> Any:
+        if keywords or len(args) != len(slots) or not all(map(_is_exact, slots, args)):
+            return fallback(*args, **keywords)
+        return call(*args)
+
+    return checked
+
+
+@dataclass(eq=False)
+class _Plan:
+    """What a caller knows, in plain Python."""
+
+    kernel: Kernel
+    inputs: Sequence[Slot]
+    constants: Sequence[int]
+    outputs: Sequence[Slot]
+    scratch: Sequence[Slot]
+    bound: Mapping[int, Array]
+
+    def __post_init__(self) -> None:
+        self.bound = {position: _converted(self.inputs[position], given) for position, given in self.bound.items()}
+        self.free = [position for position in range(len(self.inputs)) if position not in self.bound]  # inputs given at each call
+        kinds = [slot.kernel_kind for slot in (*self.inputs, *self.outputs, *self.scratch)]
+        expected = (*kinds[: len(self.inputs)], *["i8"] * len(self.constants), *kinds[len(self.inputs) :])
+        if expected != self.kernel.arguments:
+            raise KernelError(f"{self.kernel!r} does not take {', '.join(expected)}")
+        if any(slot.scalar and slot.shape for slot in (*self.inputs, *self.outputs)):
+            raise ValueError("a scalar has no shape")
+
+    def call_converting(self, *args: object) -> Any:
+        """The call through NumPy and ctypes, converting the arguments.
+
+        Copies what is not contiguous, aligned and in the machine's byte order; a scalar is cast if it keeps its kind.  Another
+        number of arguments or dtype is a TypeError, another shape a ValueError.
+        """
+        if len(args) != len(self.free):
+            raise TypeError(f"{len(self.free)} arguments are needed, {len(args)} were given")
+        taken = {**self.bound, **{i: _converted(self.inputs[i], given) for i, given in zip(self.free, args, strict=True)}}
+        made, spare = ([np.empty(slot.shape, slot.dtype) for slot in slots] for slots in (self.outputs, self.scratch))
+        given, results = [taken[i] for i in range(len(self.inputs))], [*made, *spare]
+        status = self.kernel.run([*(x.ctypes.data for x in given), *self.constants, *(x.ctypes.data for x in results)])
+        if status:
+            _raise_status(self.kernel, status)
+        returned = tuple(array[()] if slot.scalar else array for slot, array in zip(self.outputs, made, strict=True))
+        return returned[0] if len(returned) == 1 else returned
+
+    def checked_caller(self, fallback: Caller) -> Caller:
+        """What the fast way does, in Python: what is not exactly as described goes to the fallback."""
+
+        def call(*args: object) -> Any:
+            try:
+                return self.call_converting(*args)
+            except OverflowError:  # an int too large for its slot
+                return fallback(*args)
+
+        return guarded([self.inputs[i] for i in self.free], call, fallback)
+
+
+class _FrontTable(np.ndarray[tuple[int], np.dtype[np.int64]]):
     """The table of one caller, and the owner of all that its addresses point to.
 
     It is the `self` of a builtin function, which finds the table where an array has its data.
@@ -251,9 +204,9 @@ class _FrontTable(np.ndarray[Any, Any]):
 
 def _fast_caller(plan: _Plan, fallback: Caller, release_gil: bool) -> Caller:
     """The C function of `front_code`, bound to a table made from the plan."""
-    from functad._compile.entering.front_code import Head, compiled_front
+    from functad._compile.entering.front_code import compiled_front
 
-    with compile_lock():
+    with COMPILING:
         definition, code = compiled_front()
     kernel, n_inputs, n_constants = plan.kernel, len(plan.inputs), len(plan.constants)
     first_output = n_inputs + n_constants
@@ -307,15 +260,17 @@ class _Nobody:
     """A type that no argument has."""
 
 
-def _input_record(slot: Slot, position: int) -> list[int]:
-    """See `front_code.Record`."""
-    from functad._compile.entering.front_code import Conversion
+def _record(*words: int) -> list[int]:
+    """A record begins with its own length in bytes."""
+    return [8 * (len(words) + 1), *words]
 
+
+def _input_record(slot: Slot, position: int) -> list[int]:
+    """See `layout.Record`."""
     dtype = slot.dtype
     if not slot.scalar:
-        record = [int(Conversion.ARRAY), position, id(dtype), len(slot.shape), *slot.shape]
-        return [8 * (len(record) + 1), *record]
-    own, python, low, high = (dtype.type, dtype.type, 0, 0)  # `python`: a Python type whose objects hold the number in the same form
+        return _record(Conversion.ARRAY, position, id(dtype), len(slot.shape), *slot.shape)
+    own, python, low, high = dtype.type, dtype.type, 0, 0  # `python`: a Python type whose objects hold the number in the same form
     conversion = Conversion.NOTHING
     if dtype == np.float64:
         python, conversion = float, Conversion.TO_FLOAT64
@@ -335,14 +290,10 @@ def _input_record(slot: Slot, position: int) -> list[int]:
             own = python = _Nobody  # a Python number that must be converted
         else:
             own, conversion = python, Conversion.NOTHING
-    record = [int(conversion), position, id(own), id(python), low, high]
-    return [8 * (len(record) + 1), *record]
+    return _record(conversion, position, id(own), id(python), low, high)
 
 
 def _output_record(slot: Slot, position: int) -> list[int]:
-    """See `front_code.Record`."""
-    from functad._compile.entering.front_code import Conversion
-
+    """See `layout.Record`."""
     kind, dtype = (Conversion.NOTHING, id(slot.dtype)) if slot.scalar else (Conversion.ARRAY, slot.dtype.num)
-    record = [int(kind), position, dtype, len(slot.shape), *slot.shape]
-    return [8 * (len(record) + 1), *record]
+    return _record(kind, position, dtype, len(slot.shape), *slot.shape)

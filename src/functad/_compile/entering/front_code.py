@@ -1,6 +1,6 @@
 """The machine code of the front: one C function, the same for all kernels, that a table tells what to check, allocate and call.
 
-What lives here: the function, written instruction by instruction with llvmlite, and the layout of its table (`front` fills it).
+What lives here: the function, written instruction by instruction with llvmlite; `layout` has its table, which `front` fills.
 What it may assume: `layout.layout_is_known()`.
 What it promises: compiled once per process in 25 to 65 ms and without numba (the same function written in Python and
 compiled by numba takes 0.5 s); it owns no references but those it makes, and gives them back on every path.
@@ -13,131 +13,94 @@ import contextlib
 import ctypes
 import functools
 from collections.abc import Iterator
-from enum import IntEnum
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
 from functad._compile.building import machine_code
-from functad._compile.entering.layout import C_CONTIGUOUS_AND_ALIGNED, DATA, DTYPE, FLAGS, NDIM, SCALAR_VALUE, SHAPE, TYPE, c_function
-from functad._compile.mathlib.values import Node
+from functad._compile.entering.layout import (
+    C_CONTIGUOUS_AND_ALIGNED,
+    DATA,
+    DTYPE,
+    FLAGS,
+    NDIM,
+    SCALAR_VALUE,
+    SHAPE,
+    SLOT_BYTES,
+    TYPE,
+    Conversion,
+    Head,
+    Record,
+    c_function,
+)
 
 _WORD, _HALF = ir.IntType(64), ir.IntType(32)
 _F8, _F4 = ir.DoubleType(), ir.FloatType()
-SLOT_BYTES = 16  # room for one scalar of any kind
-
-
-class Head(IntEnum):
-    """Words at the start of the table."""
-
-    KERNEL = 0
-    KERNEL_OBJECT = 1
-    ARGUMENTS = 2
-    INPUT_RECORDS = 3
-    WORDS = 4
-    TEMPLATE = 5  # the kernel's words, constants and bound arrays in their places
-    OUTPUTS = 6
-    OUTPUT_RECORDS = 7
-    SCRATCHES = 8
-    SCRATCH_RECORDS = 9
-    SCRATCH_BYTES = 10
-    SCRATCH_BUFFER = 11  # kept between calls, or 0
-    SCRATCH_BUSY = 12
-    FALLBACK = 13
-    ON_STATUS = 14
-    RELEASE_GIL = 15
-
-
-class Record(IntEnum):
-    """Words of the record of one input or output; its length comes first, since the shape's length varies."""
-
-    BYTES = 0
-    CONVERSION = 1  # ARRAY or one of the scalar kinds
-    WORD = 2  # which of the kernel's words it fills
-    DTYPE = 3  # id of the dtype; for an array to be made, its type number
-    NDIM = 4
-    SHAPE = 5
-    # of a scalar input, in place of the last three
-    TYPE_A = 3
-    TYPE_B = 4
-    LOW = 5
-    HIGH = 6
-
-
-class Conversion(IntEnum):
-    """What else than the types named in its record a scalar input may be."""
-
-    ARRAY = 0
-    NOTHING = 1
-    TO_FLOAT64 = 2  # int
-    TO_FLOAT32 = 3  # float, int
-    TO_INTEGER = 4  # int from LOW to HIGH
-    TO_BOOL = 5  # bool
 
 
 class _Writer:
     """llvmlite's builder with words for what the front does."""
 
-    def __init__(self, function: Node) -> None:
+    def __init__(self, function: ir.Function) -> None:
         self.function = function
         self.build = ir.IRBuilder(function.append_basic_block("entry"))
 
-    def const(self, number: int) -> Node:
+    def const(self, number: int) -> ir.Value:
         return ir.Constant(_WORD, number)
 
-    def at(self, address: Node, offset: int = 0, kind: Node = _WORD) -> Node:
+    def at(self, address: ir.Value, offset: int = 0, kind: ir.Type = _WORD) -> ir.Value:
         """Pointer to what lies `offset` bytes after `address`."""
         return self.build.inttoptr(self.build.add(address, self.const(offset)), kind.as_pointer())
 
-    def load(self, address: Node, offset: int = 0) -> Node:
+    def load(self, address: ir.Value, offset: int = 0) -> ir.Value:
         return self.build.load(self.at(address, offset))
 
-    def load_half(self, address: Node, offset: int) -> Node:
+    def load_half(self, address: ir.Value, offset: int) -> ir.Value:
         return self.build.zext(self.build.load(self.at(address, offset, _HALF)), _WORD)
 
-    def store(self, address: Node, value: Node) -> None:
+    def store(self, address: ir.Value, value: ir.Value) -> None:
         self.build.store(value, self.at(address, 0, value.type))
 
-    def item(self, address: Node, index: Node, size: int = 8) -> Node:
+    def item(self, address: ir.Value, index: ir.Value, size: int = 8) -> ir.Value:
         """Address of element `index` of an array at `address`."""
         return self.build.add(address, self.build.mul(index, self.const(size)))
 
-    def equal(self, x: Node, y: Node) -> Node:
+    def equal(self, x: ir.Value, y: ir.Value) -> ir.Value:
         return self.build.icmp_unsigned("==", x, y)
 
-    def is_null(self, x: Node) -> Node:
+    def is_null(self, x: ir.Value) -> ir.Value:
         return self.equal(x, self.const(0))
 
-    def is_set(self, x: Node) -> Node:
+    def is_set(self, x: ir.Value) -> ir.Value:
         return self.build.icmp_unsigned("!=", x, self.const(0))
 
-    def words(self, count: Node) -> Node:
+    def words(self, count: ir.Value) -> ir.Value:
         """Address of so many words on the stack."""
         return self.build.ptrtoint(self.build.alloca(_WORD, count), _WORD)
 
-    def variable(self, value: Node) -> Node:
+    def variable(self, value: ir.Value) -> ir.Value:
         with self.build.goto_entry_block():  # in a loop it would take new stack each time round
             place = self.build.alloca(value.type)
         self.build.store(value, place)
         return place
 
-    def call(self, name: str, arguments: list[Node], result: Node = _WORD) -> Node:
+    def call(self, name: str, arguments: list[ir.Value], result: ir.Type = _WORD) -> ir.Value:
         """A call of the C API; 32-bit arguments are C ints."""
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         return self.build.call(self.build.inttoptr(self.const(c_function(name)), kind.as_pointer()), arguments)
 
-    def block(self, name: str) -> Node:
+    def block(self, name: str) -> ir.Value:
         return self.function.append_basic_block(name)
 
-    def require(self, condition: Node, otherwise: Node) -> None:
+    def require(self, condition: ir.Value, otherwise: ir.Value) -> None:
         """Go on where the condition holds, else to the block `otherwise`."""
         onward = self.block("onward")
         self.build.cbranch(condition, onward, otherwise)
         self.build.position_at_end(onward)
 
     @contextlib.contextmanager
-    def loop(self, count: Node) -> Iterator[Node]:
+    def loop(self, count: ir.Value) -> Iterator[ir.Value]:
         """The body for 0 <= i < count."""
         before, head, body, done = self.build.block, self.block("loop"), self.block("body"), self.block("done")
         self.build.branch(head)
@@ -152,7 +115,7 @@ class _Writer:
         self.build.position_at_end(done)
 
     @contextlib.contextmanager
-    def records(self, first: Node, count: Node) -> Iterator[tuple[Node, Node]]:
+    def records(self, first: ir.Value, count: ir.Value) -> Iterator[tuple[ir.Value, ir.Value]]:
         """The body for each record: its position and address."""
         place = self.variable(first)
         with self.loop(count) as i:
@@ -170,7 +133,7 @@ class _Front:
         self.table = w.load(own, DATA)
         self.fallback, self.no_memory, self.undo, self.finish = (w.block(n) for n in ("fallback", "no_memory", "undo", "finish"))
 
-    def head(self, field: Head) -> Node:
+    def head(self, field: Head) -> ir.Value:
         return self.w.load(self.table, 8 * field)
 
     def write(self) -> None:
@@ -199,7 +162,7 @@ class _Front:
         w.build.branch(self.finish)
         self.write_ends()
 
-    def take_input(self, position: Node, record: Node) -> None:
+    def take_input(self, position: ir.Value, record: ir.Value) -> None:
         w = self.w
         item = w.load(w.item(self.arguments, position))
         kind, conversion = w.load(item, TYPE), w.load(record, 8 * Record.CONVERSION)
@@ -230,7 +193,7 @@ class _Front:
         w.build.branch(done)
         w.build.position_at_end(done)
 
-    def convert(self, item: Node, kind: Node, conversion: Node, record: Node, slot: Node) -> None:
+    def convert(self, item: ir.Value, kind: ir.Value, conversion: ir.Value, record: ir.Value, slot: ir.Value) -> None:
         """Put a Python number into the slot as a number of the slot's kind."""
         w, build = self.w, self.w.build
         done, numbers = w.block("converted"), {case: w.block(case.name) for case in list(Conversion)[2:]}
@@ -274,14 +237,14 @@ class _Front:
         build.branch(done)
         build.position_at_end(done)
 
-    def double_of_int(self, item: Node, kind: Node) -> Node:
+    def double_of_int(self, item: ir.Value, kind: ir.Value) -> ir.Value:
         w = self.w
         w.require(w.equal(kind, w.const(id(int))), self.fallback)
         value = w.call("PyLong_AsDouble", [item], _F8)
         self.refuse_error(w.build.fcmp_ordered("==", value, ir.Constant(_F8, -1.0)))
         return value
 
-    def refuse_error(self, suspicious: Node) -> None:
+    def refuse_error(self, suspicious: ir.Value) -> None:
         """To the fallback if an exception is set (an int too large, say), which is then forgotten."""
         w = self.w
         with w.build.if_then(suspicious, likely=False), w.build.if_then(w.is_set(w.call("PyErr_Occurred", []))):
@@ -289,10 +252,10 @@ class _Front:
             w.build.branch(self.fallback)
             w.build.position_at_end(w.block("unreachable"))
 
-    def output_slot(self, position: Node, argument_count: Node) -> Node:
+    def output_slot(self, position: ir.Value, argument_count: ir.Value) -> ir.Value:
         return self.w.item(self.slots, self.w.build.add(argument_count, position), SLOT_BYTES)
 
-    def make_output(self, position: Node, record: Node, argument_count: Node) -> None:
+    def make_output(self, position: ir.Value, record: ir.Value, argument_count: ir.Value) -> None:
         w, build = self.w, self.w.build
         place = w.variable(self.output_slot(position, argument_count))
         with build.if_then(w.is_null(w.load(record, 8 * Record.CONVERSION))):
@@ -305,7 +268,7 @@ class _Front:
             build.store(w.load(made, DATA), place)
         w.store(w.item(self.words, w.load(record, 8 * Record.WORD)), build.load(place))
 
-    def make_scalar(self, position: Node, record: Node, argument_count: Node) -> None:
+    def make_scalar(self, position: ir.Value, record: ir.Value, argument_count: ir.Value) -> None:
         w = self.w
         with w.build.if_then(w.is_set(w.load(record, 8 * Record.CONVERSION))):
             made = w.call("PyArray_Scalar", [self.output_slot(position, argument_count), w.load(record, 8 * Record.DTYPE), w.const(0)])
@@ -404,9 +367,8 @@ def compiled_front() -> tuple[int, object]:
     module.triple = llvm.get_process_triple()
     function = ir.Function(module, ir.FunctionType(_WORD, [_WORD] * 4), "functad_front")
     _Front(_Writer(function)).write()
-    parsed = llvm.parse_assembly(str(module))
-    parsed.verify()
-    machine_code.optimize_little(parsed)
-    address, engine = machine_code.load(machine_code.object_code(parsed, level=1), "functad_front")
+    front = machine_code.parsed(module)
+    machine_code.optimize_little(front)
+    address, engine = machine_code.load(machine_code.object_code(front, level=1), "functad_front")
     definition = _MethodDefinition(b"functad_kernel", address, 0x80 | 0x02, b"")  # METH_FASTCALL | METH_KEYWORDS
     return ctypes.addressof(definition), (definition, engine)

@@ -1,7 +1,7 @@
 """Where CPython and NumPy keep what the front reads, and whether they do so here.
 
-What lives here: byte offsets, addresses of C functions, and `layout_is_known`, which compares the offsets with what
-Python itself reports.
+What lives here: byte offsets, the table that the front is told by, addresses of C functions, and `layout_is_known`, which
+compares the offsets with what Python itself reports.
 What it promises: where `layout_is_known()` is false, nobody reads memory by these offsets; nothing is compiled or
 imported for it.
 
@@ -15,6 +15,7 @@ import functools
 import struct
 import sys
 import sysconfig
+from enum import IntEnum
 
 import numpy as np
 from numpy._core import multiarray  # private, but the C API is reached through it
@@ -23,6 +24,57 @@ TYPE, SCALAR_VALUE = 8, 16
 DATA, NDIM, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
 C_CONTIGUOUS_AND_ALIGNED = 0x101
 _NDARRAY, _SCALAR, _NEW = 2, 60, 93  # positions in NumPy's table of C functions, fixed by its ABI
+
+SLOT_BYTES = 16  # room for one scalar of any kind
+
+
+class Head(IntEnum):
+    """Words at the start of the table."""
+
+    KERNEL = 0
+    KERNEL_OBJECT = 1
+    ARGUMENTS = 2
+    INPUT_RECORDS = 3
+    WORDS = 4
+    TEMPLATE = 5  # the kernel's words, constants and bound arrays in their places
+    OUTPUTS = 6
+    OUTPUT_RECORDS = 7
+    SCRATCHES = 8
+    SCRATCH_RECORDS = 9
+    SCRATCH_BYTES = 10
+    SCRATCH_BUFFER = 11  # kept between calls, or 0
+    SCRATCH_BUSY = 12
+    FALLBACK = 13
+    ON_STATUS = 14
+    RELEASE_GIL = 15
+
+
+class Record(IntEnum):
+    """Words of the record of one input or output; its length comes first, since the shape's length varies."""
+
+    BYTES = 0
+    CONVERSION = 1  # ARRAY or one of the scalar kinds
+    WORD = 2  # which of the kernel's words it fills
+    DTYPE = 3  # id of the dtype; for an array to be made, its type number
+    NDIM = 4
+    SHAPE = 5
+    # of a scalar input, in place of the last three
+    TYPE_A = 3
+    TYPE_B = 4
+    LOW = 5
+    HIGH = 6
+
+
+class Conversion(IntEnum):
+    """What else than the types named in its record a scalar input may be."""
+
+    ARRAY = 0
+    NOTHING = 1
+    TO_FLOAT64 = 2  # int
+    TO_FLOAT32 = 3  # float, int
+    TO_INTEGER = 4  # int from LOW to HIGH
+    TO_BOOL = 5  # bool
+
 
 _SCALAR_SAMPLES = (
     (np.float64(1.25), np.float32(1.25), np.complex128(1.25 + 2j), np.complex64(1.25 + 2j), np.bool_(True))

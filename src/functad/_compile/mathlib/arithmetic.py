@@ -2,7 +2,7 @@
 
 import math
 
-from functad._compile.mathlib.values import Value, absolute, copysign, fma, llvm_intrinsic, reassociable, select
+from functad._compile.mathlib.values import Value, absolute, copysign, fma, llvm_intrinsic, select
 
 
 def maximum(x: Value, y: Value) -> Value:
@@ -20,7 +20,7 @@ def minimum(x: Value, y: Value) -> Value:
 
 def add_reassoc(total: Value, x: Value) -> Value:
     """total + x whose order LLVM may change: on the accumulator it lets a loop keep several partial sums (4-5 times faster)."""
-    return reassociable(total, x, "fadd")
+    return total._with(total.builder.fadd(total.node, x.node, flags=("reassoc",)))
 
 
 def sign(x: Value) -> Value:
@@ -33,6 +33,26 @@ def absolute_value(x: Value) -> Value:
     if x.is_float:
         return absolute(x)
     return select(x < 0, -x, x) if x.is_signed else x
+
+
+def floor(x: Value) -> Value:
+    return llvm_intrinsic("floor", x)
+
+
+def ceil(x: Value) -> Value:
+    return llvm_intrinsic("ceil", x)
+
+
+def trunc(x: Value) -> Value:
+    return llvm_intrinsic("trunc", x)
+
+
+def rint(x: Value) -> Value:
+    return llvm_intrinsic("rint", x)
+
+
+def sqrt(x: Value) -> Value:
+    return llvm_intrinsic("sqrt", x)
 
 
 def isnan(x: Value) -> Value:

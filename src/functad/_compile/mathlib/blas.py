@@ -12,32 +12,19 @@ import importlib.util
 import pathlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
 from typing import Any
 
 from llvmlite import ir
 
-from functad._compile.mathlib.values import Builder, Node, declare, llvm_type
+from functad._compile.mathlib.values import declare
 
-_INT = ir.IntType(32)
-
-
-@dataclass(frozen=True)
-class Routine:
-    """gemm of one kind: gemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)."""
-
-    symbol: str
-    kind: str
+_INT = ir.IntType(32)  # SciPy's BLAS counts in 32 bits: whoever emits a call must check its sizes
 
 
-ROUTINES = {
-    "gemm_f8": Routine("dgemm", "f8"),
-    "gemm_f4": Routine("sgemm", "f4"),
-    "gemm_c16": Routine("zgemm", "c16"),
-    "gemm_c8": Routine("cgemm", "c8"),
-}
+# Helper -> routine: gemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc).
+ROUTINES = {"gemm_f8": "dgemm", "gemm_f4": "sgemm", "gemm_c16": "zgemm", "gemm_c8": "cgemm"}
 
 
 @functools.cache
@@ -56,9 +43,7 @@ def _cython_blas() -> ModuleType:
         sys.modules.pop(name, None)  # a later import must find it by way of its package, which then knows it
         return module
     except (AttributeError, ImportError, OSError, StopIteration, TypeError):
-        from scipy.linalg import cython_blas
-
-        return cython_blas  # type: ignore[no-any-return]  # likewise
+        return importlib.import_module(name)
 
 
 @functools.cache
@@ -83,40 +68,37 @@ def link(symbols: set[str]) -> None:
 
 def symbols_used(names: set[str]) -> set[str]:
     """The BLAS symbols behind these helper names."""
-    return {ROUTINES[name].symbol for name in names if name in ROUTINES}
+    return {ROUTINES[name] for name in names if name in ROUTINES}
 
 
-def call_gemm(routine: Routine, builder: Builder, arguments: Sequence[Node]) -> None:
+def call_gemm(symbol: str, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> None:
     """c = alpha op(a) op(b) + beta c for row-major a, b, c; op is 0 as it is, 1 transposed, 2 conjugate transposed."""
     transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc = arguments
-    with builder.goto_entry_block():
-        letters = [builder.alloca(ir.IntType(8)) for _ in range(2)]
-        numbers = [builder.alloca(_INT) for _ in range(6)]
-        scalars = [builder.alloca(llvm_type(routine.kind)) for _ in range(2)]
 
-    def kept(place: Node, value: Node) -> Node:
+    def kept(value: ir.Value) -> ir.Value:
+        with builder.goto_entry_block():
+            place = builder.alloca(value.type)
         builder.store(value, place)
         return place
 
-    def letter(place: Node, flag: Node) -> Node:
+    def letter(flag: ir.Value) -> ir.Value:
         chosen = ir.Constant(ir.IntType(8), ord("N"))
         for code, character in ((1, "T"), (2, "C")):
             is_code = builder.icmp_signed("==", flag, ir.Constant(flag.type, code))
             chosen = builder.select(is_code, ir.Constant(ir.IntType(8), ord(character)), chosen)
-        return kept(place, chosen)
+        return kept(chosen)
 
-    def size(place: Node, value: Node, least: int = 0) -> Node:
+    def size(value: ir.Value, least: int = 0) -> ir.Value:
         bound = ir.Constant(value.type, least)
         value = builder.select(builder.icmp_signed("<", value, bound), bound, value)  # a stride of 0 is refused, even unused
-        return kept(place, builder.trunc(value, _INT))
+        return kept(builder.trunc(value, _INT))
 
     call = [
-        letter(letters[0], transb), letter(letters[1], transa), size(numbers[0], n), size(numbers[1], m), size(numbers[2], k),
-        kept(scalars[0], alpha), b, size(numbers[3], ldb, 1), a, size(numbers[4], lda, 1),
-        kept(scalars[1], beta), c, size(numbers[5], ldc, 1),
+        letter(transb), letter(transa), size(n), size(m), size(k),
+        kept(alpha), b, size(ldb, 1), a, size(lda, 1), kept(beta), c, size(ldc, 1),
     ]  # fmt: skip
     function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in call])
-    builder.call(declare(builder.module, "functad_" + routine.symbol, function_type), call)
+    builder.call(declare(builder.module, "functad_" + symbol, function_type), call)
 
 
 @functools.cache
@@ -126,13 +108,12 @@ def numba_routine(name: str) -> Any:
 
     from functad._compile.mathlib.intrinsics import NUMBA_TYPES, as_intrinsic
 
-    routine = ROUTINES[name]
-    scalar, size = NUMBA_TYPES[routine.kind], types.int64
+    scalar, size = NUMBA_TYPES[name.removeprefix("gemm_")], types.int64
     pointer = types.CPointer(scalar)
     signature = types.void(size, size, size, size, size, scalar, pointer, size, pointer, size, scalar, pointer, size)
 
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        call_gemm(routine, builder, arguments)
-        return context.get_dummy_value()
+    def spelling(builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> ir.Value:
+        call_gemm(ROUTINES[name], builder, arguments)
+        return ir.Constant(ir.IntType(8).as_pointer(), None)  # numba's dummy value
 
-    return as_intrinsic(name, lambda *given: signature, lower, 13)
+    return as_intrinsic(name, lambda *given: signature, spelling, 13)

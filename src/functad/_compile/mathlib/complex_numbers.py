@@ -6,10 +6,10 @@ not of itself. Every function takes the real functions it uses as its first argu
 libm's.
 """
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from llvmlite import ir
 
@@ -44,21 +44,13 @@ def _libm_without_doubt(name: str, x: Value) -> Doubtful:
 
 
 FORMULAS = Reals(
-    exponential.exp, exponential.sinh, exponential.cosh, exponential.tanh, logarithm.log, logarithm.log1p,
-    arithmetic.hypot, inverse.atan2, trigonometric.sin, trigonometric.cos,
+    exponential.exp, exponential.sinh, exponential.cosh, exponential.tanh, logarithm.log, logarithm.log1p, arithmetic.hypot, inverse.atan2,
+    trigonometric.sin, trigonometric.cos,
 )  # fmt: skip
 LIBM = Reals(
-    exp=functools.partial(libm, "exp"),
-    sinh=functools.partial(libm, "sinh"),
-    cosh=functools.partial(libm, "cosh"),
-    tanh=functools.partial(libm, "tanh"),
-    log=functools.partial(libm, "log"),
-    log1p=functools.partial(libm, "log1p"),
-    hypot=functools.partial(libm, "hypot"),
-    atan2=functools.partial(libm, "atan2"),
-    sin=functools.partial(_libm_without_doubt, "sin"),
-    cos=functools.partial(_libm_without_doubt, "cos"),
-)
+    partial(libm, "exp"), partial(libm, "sinh"), partial(libm, "cosh"), partial(libm, "tanh"), partial(libm, "log"), partial(libm, "log1p"),
+    partial(libm, "hypot"), partial(libm, "atan2"), partial(_libm_without_doubt, "sin"), partial(_libm_without_doubt, "cos"),
+)  # fmt: skip
 
 
 def parts(z: Value) -> tuple[Value, Value]:
@@ -126,7 +118,7 @@ def log(reals: Reals, z: Value) -> Value:
     return join(select(near_one, close, reals.log(size)), reals.atan2(y, x))
 
 
-def exp(reals: Reals, z: Value) -> tuple[Value, Value]:
+def exp(reals: Reals, z: Value) -> Doubtful:
     """exp(x) in two factors, since it may overflow where exp(x) cos(y) does not."""
     x, y = parts(z)
     limit = 709.0 if x.kind == "f8" else 88.0
@@ -147,14 +139,14 @@ def _both_infinite(x: Value, y: Value) -> Value:
     return (absolute(x) == math.inf) & ~(absolute(y) < math.inf)
 
 
-def sinh(reals: Reals, z: Value) -> tuple[Value, Value]:
+def sinh(reals: Reals, z: Value) -> Doubtful:
     x, y = parts(z)
     (sin, doubt), (cos, _) = reals.sin(y), reals.cos(y)
     real_part = select(_both_infinite(x, y), math.inf, select(x == 0.0, x, reals.sinh(x) * cos))
     return join(real_part, select(y == 0.0, y, reals.cosh(x) * sin)), doubt
 
 
-def cosh(reals: Reals, z: Value) -> tuple[Value, Value]:
+def cosh(reals: Reals, z: Value) -> Doubtful:
     x, y = parts(z)
     (sin, doubt), (cos, _) = reals.sin(y), reals.cos(y)
     zero = copysign(1.0, x) * copysign(0.0, y)
@@ -162,7 +154,7 @@ def cosh(reals: Reals, z: Value) -> tuple[Value, Value]:
     return join(real_part, select((x == 0.0) | (y == 0.0), zero, reals.sinh(x) * sin)), doubt
 
 
-def tanh(reals: Reals, z: Value) -> tuple[Value, Value]:
+def tanh(reals: Reals, z: Value) -> Doubtful:
     """(t + i s c/cosh(x)**2) / (c**2 + t**2 s**2) with t = tanh x, s = sin y, c = cos y: no pole of tan on the way."""
     x, y = parts(z)
     (sin, doubt), (cos, _) = reals.sin(y), reals.cos(y)
@@ -188,14 +180,16 @@ def _over_i(z: Value) -> Value:
     return join(y, -x)
 
 
-def _turned(function: Callable[[Reals, Value], Doubtful]) -> Callable[[Reals, Value], Doubtful]:
-    """sin and tan from sinh and tanh: f(z) = g(iz)/i."""
+def sin(reals: Reals, z: Value) -> Doubtful:
+    """sinh(iz)/i."""
+    value, doubt = sinh(reals, _times_i(z))
+    return _over_i(value), doubt
 
-    def body(reals: Reals, z: Value) -> Doubtful:
-        value, doubt = function(reals, _times_i(z))
-        return _over_i(value), doubt
 
-    return body
+def tan(reals: Reals, z: Value) -> Doubtful:
+    """tanh(iz)/i."""
+    value, doubt = tanh(reals, _times_i(z))
+    return _over_i(value), doubt
 
 
 def cos(reals: Reals, z: Value) -> Doubtful:
@@ -221,11 +215,3 @@ def sqrt(reals: Reals, z: Value) -> Value:
     infinite = absolute(y) == math.inf
     real_part = select(infinite, math.inf, select(zero, 0.0, real_part))
     return join(real_part, select(infinite | zero, y, imag_part))
-
-
-PLAIN: Sequence[tuple[str, Callable[..., Value], int]] = (("multiply", multiply, 2), ("divide", divide, 2), ("conjugate", conjugate, 1))
-OF_REALS: Sequence[tuple[str, Callable[..., Value]]] = (("log", log), ("sqrt", sqrt))
-DOUBTFUL: Sequence[tuple[str, Callable[..., Doubtful]]] = (
-    ("exp", exp), ("sinh", sinh), ("cosh", cosh), ("tanh", tanh), ("sin", _turned(sinh)), ("cos", cos), ("tan", _turned(tanh)),
-)  # fmt: skip
-REAL_VALUED: Sequence[tuple[str, Callable[..., Value]]] = (("real", real), ("imag", imag))

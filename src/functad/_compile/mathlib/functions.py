@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from functad._compile.mathlib.table import HELPERS, Body, Helper
-from functad._compile.mathlib.values import Builder, Node, Value, llvm_type
+from functad._compile.mathlib.values import Value, llvm_type
 
 FLAG = ir.IntType(32)
 
@@ -44,7 +44,7 @@ def may_doubt(name: str) -> bool:
     return name in HELPERS and _chosen_body(HELPERS[name], careful=False)[1]
 
 
-def call_helper(helper: Helper, builder: Builder, arguments: Sequence[Node], careful: bool, apart: bool = False) -> Node:
+def call_helper(helper: Helper, builder: ir.IRBuilder, arguments: Sequence[ir.Value], careful: bool, apart: bool = False) -> ir.Value:
     """A call of the helper's function, which is written into the module at its first use there; `apart`: never inlined."""
     body, doubtful = _chosen_body(helper, careful)
     name = "functad." + helper.full_name + (".apart" if apart else "")
@@ -60,6 +60,7 @@ def call_helper(helper: Helper, builder: Builder, arguments: Sequence[Node], car
         inner = ir.IRBuilder(function.append_basic_block("entry"))
         answer = body(*(Value(inner, helper.argument_kind, argument) for argument in function.args))
         if doubtful:
+            assert isinstance(answer, tuple)
             pair = inner.insert_value(ir.Constant(returned, ir.Undefined), answer[0].node, 0)
             inner.ret(inner.insert_value(pair, answer[1].node, 1))
         else:  # a careful body may say that it has no doubt
@@ -72,7 +73,7 @@ def call_helper(helper: Helper, builder: Builder, arguments: Sequence[Node], car
     return builder.extract_value(called, 0)
 
 
-def doubt_flag(builder: Builder) -> Node:
+def doubt_flag(builder: ir.IRBuilder) -> ir.Value:
     """The kernel's local variable that says whether any helper was in doubt."""
     for instruction in builder.function.entry_basic_block.instructions:
         if instruction.name == "functad.doubt":

@@ -6,6 +6,7 @@ rounding it dropped. The hyperbolic ones: fdlibm's arrangements over log1p.  flo
 says so.
 """
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -15,35 +16,25 @@ from functad._compile.mathlib.values import Value, absolute, copysign, fma, llvm
 
 _PI_DROPPED = 1.2246467991473532e-16  # pi - float(pi)
 _ATAN_ABOVE = (
-    -6.485021904942025371773e1,
-    -1.228866684490136173410e2,
-    -7.500855792314704667340e1,
-    -1.615753718733365076637e1,
+    -6.485021904942025371773e1, -1.228866684490136173410e2, -7.500855792314704667340e1, -1.615753718733365076637e1,
     -8.750608600031904122785e-1,
-)
+)  # fmt: skip
 _ATAN_BELOW = (
-    1.945506571482613964425e2,
-    4.853903996359136964868e2,
-    4.328810604912902668951e2,
-    1.650270098316988542046e2,
-    2.485846490142306297962e1,
-    1.0,
-)
+    1.945506571482613964425e2, 4.853903996359136964868e2, 4.328810604912902668951e2, 1.650270098316988542046e2,
+    2.485846490142306297962e1, 1.0,
+)  # fmt: skip
 _ASIN_ABOVE = (
-    1.66666666666666657415e-01,
-    -3.25565818622400915405e-01,
-    2.01212532134862925881e-01,
-    -4.00555345006794114027e-02,
-    7.91534994289814532176e-04,
-    3.47933107596021167570e-05,
-)
+    1.66666666666666657415e-01, -3.25565818622400915405e-01, 2.01212532134862925881e-01, -4.00555345006794114027e-02,
+    7.91534994289814532176e-04, 3.47933107596021167570e-05,
+)  # fmt: skip
 _ASIN_BELOW = (1.0, -2.40339491173441421878e00, 2.02094576023350569471e00, -6.88283971605453293030e-01, 7.70381505559019352791e-02)
 _TAN_3_PI_8 = 2.41421356237309504880
 
 
-def by_float64(body: Callable[..., Value]) -> Callable[..., Value]:
+def _by_float64(body: Callable[..., Value]) -> Callable[..., Value]:
     """The body for float64, and for float32 by way of it."""
 
+    @functools.wraps(body)
     def both(*arguments: Value) -> Value:
         return body(*(argument.to("f8") for argument in arguments)).to(arguments[0].kind)
 
@@ -63,11 +54,13 @@ def _angle(a: Value, b: Value) -> Value:
     return start + (x + (tail + start_dropped))
 
 
-def _arctan(x: Value) -> Value:
+@_by_float64
+def arctan(x: Value) -> Value:
     return select(x == 0.0, x, copysign(_angle(absolute(x), x.constant(1.0)), x))
 
 
-def _atan2(y: Value, x: Value) -> Value:
+@_by_float64
+def atan2(y: Value, x: Value) -> Value:
     """The angle of (x, y), with C's rules for zeros and infinities."""
     a, b = absolute(y), absolute(x)
     huge = (a > 1e300) | (b > 1e300)  # a + b may overflow,
@@ -91,24 +84,20 @@ def _root_and_series(x: Value) -> tuple[Value, Value, Value]:
     return root, fma(root, series, root_dropped), near_one
 
 
-def _arcsin(x: Value) -> Value:
+@_by_float64
+def arcsin(x: Value) -> Value:
     root, rest, near_one = _root_and_series(x)
     far = math.pi / 2 - (2.0 * root - (_PI_DROPPED / 2 - 2.0 * rest))
     return select(x == 0.0, x, copysign(select(near_one, far, root + rest), x))
 
 
-def _arccos(x: Value) -> Value:
+@_by_float64
+def arccos(x: Value) -> Value:
     root, rest, near_one = _root_and_series(x)
     middle = math.pi / 2 - (copysign(root, x) - (_PI_DROPPED / 2 - copysign(1.0, x) * rest))
     near = 2.0 * (root + rest)
     far = math.pi - (2.0 * root - (_PI_DROPPED - 2.0 * rest))
     return select(near_one, select(x < 0.0, far, near), middle)
-
-
-arctan = by_float64(_arctan)
-atan2 = by_float64(_atan2)
-arcsin = by_float64(_arcsin)
-arccos = by_float64(_arccos)
 
 
 def arcsinh(x: Value) -> Value:

@@ -4,28 +4,26 @@ A helper's body is an ordinary Python function over `Value`s.  Running it once w
 function; no compiler looks at the Python.  That takes about a millisecond, where compiling the same formula through
 numba takes 30 to 100.
 
-Nothing here sets a fast-math flag: what is written is what is computed, except where `reassociable` is asked for by
+Nothing here sets a fast-math flag: what is written is what is computed, except where `add_reassoc` is asked for by
 name. Kinds are NumPy's short names ("f8", "i4", "b1" for one bit).  Two values of different kinds never meet
 silently: that is a `TypeError`.
 """
 
-from __future__ import annotations  # most methods give what they belong to
+from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from llvmlite import ir
 
-Node: TypeAlias = Any  # a value, function, block or module of llvmlite's, which carries no types
-Builder: TypeAlias = Any  # its IRBuilder
 Number: TypeAlias = "Value | float | int"
 
 _FLOATS = {"f8": ir.DoubleType(), "f4": ir.FloatType()}
 _BITS = {"b1": 1, "i1": 8, "i2": 16, "i4": 32, "i8": 64, "u1": 8, "u2": 16, "u4": 32, "u8": 64}
 
 
-def llvm_type(kind: str) -> Node:
+def llvm_type(kind: str) -> ir.Type:
     """The LLVM type of one value of this kind; complex kinds are a pair, as in numba."""
     if kind in _FLOATS:
         return _FLOATS[kind]
@@ -49,7 +47,7 @@ class Value:
 
     __slots__ = ("builder", "kind", "node")
 
-    def __init__(self, builder: Builder, kind: str, node: Node) -> None:
+    def __init__(self, builder: ir.IRBuilder, kind: str, node: ir.Value) -> None:
         self.builder = builder
         self.kind = kind
         self.node = node
@@ -76,7 +74,7 @@ class Value:
             raise TypeError(f"{self.kind} meets {other.kind}")
         return other
 
-    def _with(self, node: Node, kind: str | None = None) -> Value:
+    def _with(self, node: ir.Value, kind: str | None = None) -> Value:
         return Value(self.builder, kind or self.kind, node)
 
     def _arithmetic(self, other: Number, name: str, swapped: bool = False) -> Value:
@@ -224,15 +222,10 @@ def libm(name: str, *arguments: Value) -> Value:
     return external(name + ("f" if arguments[0].kind == "f4" else ""), *arguments)
 
 
-def declare(module: Node, name: str, function_type: Node) -> Node:
+def declare(module: ir.Module, name: str, function_type: ir.FunctionType) -> ir.Function:
     """The function of this name in the module, declared if it is not there."""
     known = module.globals.get(name)
     return known if known is not None else ir.Function(module, function_type, name)
-
-
-def reassociable(first: Value, second: Value, name: str) -> Value:
-    """fadd or fmul of which LLVM may change the order."""
-    return first._with(getattr(first.builder, name)(first.node, second.node, flags=("reassoc",)))
 
 
 def fma(x: Value, y: Number, z: Number) -> Value:

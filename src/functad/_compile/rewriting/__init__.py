@@ -1,10 +1,10 @@
-"""Program to a smaller program with the same values.
+"""Program -> a smaller program with the same values: the only part of the room that goes by the names of primitives.
 
-In comes a program that passes `verify`, out goes one with the same inputs and outputs. The rules are the only part of kernel
-making that goes by the names of primitives.
+In comes a program that passes `verify`, out goes one with the same inputs and outputs.  A rewrite is a rule in `views` or
+`algebra`: one function, and its line in the table at the end of that file.
 
-* `simplifier`: the pass: dead code, common subexpressions, constant folding, inner programs
+* `simplifier`: one pass over the equations, and what a rule may ask and record
 * `views`: rules for operations that move elements
-* `algebra`: rules for elementwise operations and reductions: open it to add one
-* `simplify`: the pass with its rules
+* `algebra`: rules for elementwise operations and reductions
+* `simplify`: the pass with all rules
 """

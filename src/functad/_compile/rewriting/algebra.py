@@ -5,7 +5,6 @@ answer.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -15,13 +14,15 @@ from functad._core.program import Atom, Literal
 from functad._core.types import ArrayType
 from functad._primitives import elementwise, logic, shape
 
+__all__ = ["ALGEBRA"]
+
 
 def _is(a: Atom, value: float) -> bool:
     """Whether this is the literal with that value (0.0 is not -0.0)."""
     return isinstance(a, Literal) and a.value == value and (value != 0 or _sign(a.value) == math.copysign(1, value))
 
 
-def _sign(value: Any) -> float:
+def _sign(value: complex) -> float:
     return math.copysign(1, value.real if isinstance(value, complex) else value)
 
 
@@ -57,9 +58,14 @@ def _sub(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> Atom
     return None
 
 
-def _neg(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> Atom | None:
-    e = s.made_by(inputs[0], "neg")
-    return None if e is None else e.inputs[0]
+def _undone(name: str) -> Rule:
+    """Twice the operation is nothing."""
+
+    def rule(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> Atom | None:
+        e = s.made_by(inputs[0], name)
+        return None if e is None else e.inputs[0]
+
+    return rule
 
 
 def _mul(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> Atom | None:
@@ -132,11 +138,6 @@ def _select(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> A
     return None
 
 
-def _logical_not(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> Atom | None:
-    e = s.made_by(inputs[0], "logical_not")
-    return None if e is None else e.inputs[0]
-
-
 def _second(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> Atom | None:
     return inputs[1]
 
@@ -170,9 +171,9 @@ def _reduce_sum(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) 
     return s.bind(elementwise.add, out, Literal(0, kind))
 
 
-RULES: dict[str, Rule] = {
-    "add": _add, "sub": _sub, "neg": _neg, "mul": _mul, "div": _div, "power_static": _power, "convert": _convert,
-    "select": _select, "logical_not": _logical_not, "gate": _second,
+ALGEBRA: dict[str, Rule] = {
+    "add": _add, "sub": _sub, "neg": _undone("neg"), "mul": _mul, "div": _div, "power_static": _power, "convert": _convert,
+    "select": _select, "logical_not": _undone("logical_not"), "gate": _second,
     "real": _part(0), "imag": _part(1), "conj": _conj,
     "reduce_sum": _reduce_sum, **{f"reduce_{name}": _reduce for name in ("prod", "max", "min", "all", "any")},
 }  # fmt: skip

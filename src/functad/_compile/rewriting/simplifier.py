@@ -1,9 +1,7 @@
-"""Program -> a smaller program with the same values.
+"""One pass over a program, and what a rule is.
 
-What lives here: the pass: dead code, common subexpressions, constant folding, inner programs. It is given its rules, and is what
-they ask and record with.
-What it promises: the same inputs and outputs; every value is what the given program has, NaN, infinities and signs of zero
-included; one pass over the equations, about 10 us each, kept in the program's memo.
+What lives here: dead code, common subexpressions, constant folding, inner programs, and `Simplifier`, which rules ask for what
+is behind an atom and have record what they replace it by.  The rules themselves are handed in.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -18,16 +16,17 @@ from functad._primitives.shape import broadcast
 
 __all__ = ["Inputs", "Params", "Rule", "Simplifier", "simplified"]
 
-Params = Mapping[str, Any]
 Inputs = tuple[Atom, ...]
-# (simplifier, inputs, params, output type) -> the atom that the operation equals, or None
+Params = Mapping[str, Any]
+# (simplifier, inputs, params, output type) -> the atom that the operation equals, or None.
 Rule = Callable[["Simplifier", Inputs, Params, ArrayType], Atom | None]
+
 _COMMUTES = frozenset({"add", "mul", "equal", "not_equal", "logical_and", "logical_or", "logical_xor"})  # bit for bit
 
 
 def simplified(program: Program, rules: Mapping[str, Rule]) -> Program:
-    """The simplified program, kept in the memo of the given one."""
-    found = program.memo.get("simplified")
+    """The program after one pass with these rules, by the names of primitives; kept in the memo of the given one."""
+    found: Program | None = program.memo.get("simplified")
     if found is None:
         found = program.memo["simplified"] = Simplifier(rules).run(without_dead(program))
         found.memo["simplified"] = found
@@ -38,14 +37,14 @@ class Simplifier:
     """One pass, and what rules may ask and record."""
 
     def __init__(self, rules: Mapping[str, Rule]) -> None:
-        self.rules = rules  # by name of primitive
+        self.rules = rules
         self.equations: list[Equation] = []
         self.producer: dict[Var, Equation] = {}
         self.seen: dict[Hashable, tuple[Atom, ...]] = {}
 
     def run(self, program: Program) -> Program:
         """Rewrite all equations."""
-        atoms: dict[Any, Atom] = {}
+        atoms: dict[Atom, Atom] = {}
         for e in program.equations:
             inputs = tuple([atoms.get(a, a) for a in e.inputs])
             found = self.record(e.op, inputs, e.params, e.outputs)
@@ -69,7 +68,7 @@ class Simplifier:
         if op.identity:
             return inputs[:1]
         if isinstance(op.kernel, Call):
-            params = _simplified_params(params, self.rules)
+            params = self._simplified_params(params)
         if not op.multiple and (op.name in self.rules or isinstance(op.kernel, Expression)):
             kind = outputs[0].type if outputs is not None else op.infer(*[a.type for a in inputs], **params)[0]
             rule = self.rules.get(op.name)
@@ -80,7 +79,7 @@ class Simplifier:
             if inputs and isinstance(op.kernel, Expression) and all(isinstance(a, Literal) for a in inputs):
                 return (folded(op, inputs, params, kind),)  # type: ignore[arg-type]  # all literals
             if inputs and isinstance(op.kernel, Expression) and kind.shape:
-                small = spread_alike(self, inputs)
+                small = self._spread_alike(inputs)
                 if small is not None:
                     return (self.bind(broadcast, self.bind(op, *small[0], **params), **small[1]),)
         key = (op, inputs, tuple(params.items()))
@@ -98,21 +97,29 @@ class Simplifier:
         self.seen[key] = e.outputs
         return e.outputs
 
+    def _simplified_params(self, params: Params) -> Params:
+        """Params with their inner programs simplified; the same object where there are none."""
+        changed: dict[str, Any] = {}
+        for k, v in params.items():
+            if isinstance(v, Program):
+                inner = simplified(v, self.rules)
+                changed |= {k: inner} if inner is not v else {}
+            elif isinstance(v, tuple) and v and isinstance(v[0], Program):
+                programs = [simplified(p, self.rules) for p in v]
+                changed[k] = v._make(programs) if hasattr(v, "_make") else tuple(programs)
+        return {**params, **changed} if changed else params
 
-def _simplified_params(params: Params, rules: Mapping[str, Rule]) -> Params:
-    """Params with their inner programs simplified; the same object where there are none."""
-    changed = None
-    for k, v in params.items():
-        new: Any = v
-        if isinstance(v, Program):
-            new = simplified(v, rules)
-        elif isinstance(v, tuple) and v and isinstance(v[0], Program):
-            inner = [simplified(p, rules) for p in v]
-            make: Any = type(v)
-            new = make(*inner) if hasattr(v, "_fields") else tuple(inner)
-        if new is not v:
-            changed = {**(changed or params), k: new}
-    return params if changed is None else changed
+    def _spread_alike(self, inputs: Inputs) -> tuple[list[Atom], Params] | None:
+        """(smaller operands, params of their broadcast) where all operands are one and the same broadcast, or literals."""
+        spread = [self.made_by(a, "broadcast") for a in inputs if isinstance(a, Var)]
+        alike = [e for e in spread if e is not None]
+        if len(alike) < len(spread):
+            return None
+        params, small = alike[0].params, alike[0].inputs[0].type.shape
+        if any(e.params["axes"] != params["axes"] or e.inputs[0].type.shape != small for e in alike):
+            return None
+        operands = [Literal(a.value, a.type.with_shape(small)) if isinstance(a, Literal) else self.producer[a].inputs[0] for a in inputs]
+        return operands, params
 
 
 def folded(op: Primitive, inputs: Sequence[Literal], params: Params, kind: ArrayType) -> Literal:
@@ -120,22 +127,3 @@ def folded(op: Primitive, inputs: Sequence[Literal], params: Params, kind: Array
     with np.errstate(all="ignore"):
         value = op.numpy(*[a.type.dtype.type(a.value) for a in inputs], **params)
     return Literal(value, kind)
-
-
-def spread_alike(s: Simplifier, inputs: Inputs) -> tuple[list[Atom], Params] | None:
-    """(smaller operands, params of their broadcast) where all operands are one and the same broadcast, or literals."""
-    params: Params | None = None
-    small: Any = None
-    for a in inputs:
-        if isinstance(a, Literal):
-            continue
-        e = s.made_by(a, "broadcast")
-        if e is None or (params is not None and (e.params["axes"] != params["axes"] or e.inputs[0].type.shape != small)):
-            return None
-        params, small = e.params, e.inputs[0].type.shape
-    if params is None:
-        return None
-    operands: list[Atom] = []
-    for a in inputs:
-        operands.append(Literal(a.value, a.type.with_shape(small)) if isinstance(a, Literal) else s.producer[a].inputs[0])
-    return operands, params

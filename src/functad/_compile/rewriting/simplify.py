@@ -1,15 +1,19 @@
-"""The one way into this room: `simplify`, the pass with all rules."""
+"""Program -> a smaller program with the same values: `simplify`, the pass with all rules.
 
-import functad._compile.rewriting.algebra as algebra
-import functad._compile.rewriting.views as views
+What it promises: the same inputs and outputs; every value is what the given program has, NaN, infinities and signs of zero
+included; one pass over the equations, about 10 us each, kept in the program's memo.
+"""
+
+from functad._compile.rewriting.algebra import ALGEBRA
 from functad._compile.rewriting.simplifier import simplified
+from functad._compile.rewriting.views import VIEWS
 from functad._core.program import Program
 
 __all__ = ["simplify"]
 
-RULES = {**views.RULES, **algebra.RULES}
+RULES = {**ALGEBRA, **VIEWS}
 
 
 def simplify(program: Program) -> Program:
-    """The simplified program, kept in the memo of the given one."""
+    """The simplified program."""
     return simplified(program, RULES)

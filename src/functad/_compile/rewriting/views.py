@@ -6,6 +6,8 @@ from functad._core.types import ArrayType
 from functad._primitives import elementwise
 from functad._primitives import shape as shapes
 
+__all__ = ["VIEWS", "sum_of_pads"]
+
 
 def _of_literal(rule: Rule) -> Rule:
     """A view of a literal is the literal in the new shape."""
@@ -172,7 +174,7 @@ def _iota(s: Simplifier, inputs: Inputs, params: Params, kind: ArrayType) -> Ato
     return Literal(0, kind) if params["shape"][params["axis"]] == 1 else None
 
 
-RULES: dict[str, Rule] = {
+VIEWS: dict[str, Rule] = {
     "broadcast": _of_literal(_broadcast), "reshape": _of_literal(_reshape), "transpose": _of_literal(_transpose),
     "slice": _of_literal(_slice), "flip": _of_literal(_flip), "pad": _pad, "concatenate": _concatenate, "iota": _iota,
 }  # fmt: skip

@@ -1,19 +1,19 @@
 """What a schedule is: steps, and where variables live.
 
-What lives here: `Loops`, `Routine` and `Store`, of which a `Plan` is made, and what may be asked of an equation while planning:
+What lives here: `Loops`, `Routine`, `Rows` and `Store`, of which a `Plan` is made, and what may be asked of an equation while planning:
 its cost, its index map.  Which steps there are is decided in `schedule` and `rows`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from functad._compile.scheduling.sizes import Sizes
 from functad._core.primitive import Expression, View
 from functad._core.program import Atom, Equation, Program, Var
 
-__all__ = ["PULLED", "Loops", "Plan", "Routine", "Step", "Store", "cost_of", "probe", "space_of"]
+__all__ = ["PULLED", "Loops", "Piece", "Plan", "Routine", "Rows", "Step", "Store", "cost_of", "probe", "space_of"]
 
+Piece = tuple[str | None, int | None, Sequence[str]]  # of a view: the condition, which input, its indices
 PULLED = frozenset({"gather", "iota"})  # calls without loops of their own: one element at a time, like a view
 
 
@@ -49,7 +49,20 @@ class Routine:
     equation: Equation
 
 
-Step = Any  # Loops, Routine, or Rows of `rows`
+@dataclass(eq=False)
+class Rows:
+    """Nests over one leading axis, run block by block, and the stored variables that live in a block only."""
+
+    size: str
+    parts: list[Loops]
+    local: set[Var] = field(default_factory=set)
+
+    def inner(self) -> tuple[str, ...]:
+        """The other axes of its largest nest."""
+        return max([p.space for p in self.parts], key=len)[1:]
+
+
+Step = Loops | Routine | Rows
 
 
 @dataclass(eq=False)
@@ -61,7 +74,7 @@ class Plan:
     program: Program
     steps: list[Step]
     stored: set[Var]
-    roots: dict[Var, Var]
+    roots: dict[Atom, Var]
     producer: dict[Var, Equation]
     own_output: dict[Var, int]  # stored variable -> result that is its storage
 
@@ -74,10 +87,11 @@ class Plan:
             return False
         for step in self.steps:
             if isinstance(step, Routine):
-                # literals are not found
-                if any(self.roots.get(x, x) is given for x in step.equation.inputs):  # type: ignore[arg-type]
+                if any(self.roots.get(x, x) is given for x in step.equation.inputs):
                     return False
-            elif a in step.written:
+                continue
+            assert isinstance(step, Loops)
+            if a in step.written:
                 if (given, False) in step.reads or not self._reaches(a, given):
                     return False
             elif (given, False) in step.reads or (given, True) in step.reads:
@@ -113,12 +127,10 @@ def space_of(shape: tuple[str, ...]) -> tuple[str, ...]:
     return tuple([n for n in shape if n != "1"])
 
 
-def probe(e: Equation, sizes: Sizes, indices: Sequence[str]) -> list[tuple[str | None, int | None, Sequence[str]]]:
+def probe(e: Equation, sizes: Sizes, indices: Sequence[str]) -> list[Piece]:
     """Pieces of a view at these indices: (condition, which input, its indices), tried in order."""
     kernel = e.op.kernel
     assert isinstance(kernel, View)
     params = {k: sizes.param(k, v) for k, v in e.params.items()}
     found = kernel.index(list(indices), [sizes.shape(a.type.shape) for a in e.inputs], sizes.shape(e.outputs[0].type.shape), **params)
-    if isinstance(found, tuple):
-        found = [(None, *found)]
-    return found  # type: ignore[no-any-return]  # index maps are untyped
+    return [(None, *found)] if isinstance(found, tuple) else list(found)

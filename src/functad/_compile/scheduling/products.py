@@ -1,4 +1,4 @@
-"""Policy: what the axes of a product of arrays do, and whether the product is worth a call of BLAS.
+"""Products summed over axes: what each axis does, and which products call BLAS.
 
 A direct call of gemm takes 14-20 ns and beats loops of run-time sizes from about 4 x 4 on, but loading SciPy's BLAS takes a
 quarter of a second, so the smallest products stay loops.
@@ -37,10 +37,10 @@ def axes_of(e: Equation) -> Axes:
 
 
 def calls_blas(e: Equation) -> bool:
-    """Whether this product is worth a call: the choice is part of the kernel's key."""
+    """Whether this product is worth a call."""
     if e.outputs[0].type.dtype.kind not in "fc" or not all(a.type.size for a in e.inputs):
         return False
     axes = axes_of(e)
     x, y = e.inputs[0].type.shape, e.inputs[1].type.shape
-    rows, columns, inner = (math.prod([n[i] for i in along]) for n, along in ((x, axes.free_x), (y, axes.free_y), (x, axes.sum_x)))
-    return rows > 1 and columns > 1 and inner > 1 and rows * columns * inner >= LEAST_WORK and max(rows, columns, inner) <= LARGEST_SIZE
+    rows, columns, inner = (math.prod(shape[i] for i in group) for shape, group in ((x, axes.free_x), (y, axes.free_y), (x, axes.sum_x)))
+    return min(rows, columns, inner) > 1 and rows * columns * inner >= LEAST_WORK and max(rows, columns, inner) <= LARGEST_SIZE

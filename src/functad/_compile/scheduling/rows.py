@@ -1,36 +1,20 @@
 """Policy: loops over the same rows run block by block, so that what one writes is still in the cache when the next reads it.
 
-What lives here: `Rows` and `in_rows`. A row's maximum, the sum of its exponentials and their quotient are three nests over one
+What lives here: `in_rows`. A row's maximum, the sum of its exponentials and their quotient are three nests over one
 matrix; run one after the other they read it three times from memory (layer norm of 1000 x 512: twice as slow). Loops join a
 block if all that they read from the loops before them in it lies in the same row. What nobody outside of the block reads gets
 memory for one block only.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
-from functad._compile.scheduling.plan import Loops, Plan, Routine, Step, Store, probe
+from functad._compile.scheduling.plan import Loops, Plan, Routine, Rows, Step, Store, probe
 from functad._compile.scheduling.sizes import Sizes
 from functad._core.primitive import Expression, View
 from functad._core.program import Atom, Equation, Var
 
-__all__ = ["BLOCK_ELEMENTS", "BLOCK_ROWS", "Rows", "in_rows", "lifetimes"]
+__all__ = ["BLOCK_ELEMENTS", "BLOCK_ROWS", "in_rows", "lifetimes"]
 
 BLOCK_ROWS = 64  # at most; whatever has one element a row is vectorised along them
 BLOCK_ELEMENTS = 16384  # of one matrix in a block: 128 KB of float64
-
-
-@dataclass(eq=False)
-class Rows:
-    """Nests over one leading axis, and the stored variables that live in a block only."""
-
-    size: str
-    parts: list[Loops]
-    local: set[Var] = field(default_factory=set)
-
-    def inner(self) -> tuple[str, ...]:
-        """The other axes of its largest nest."""
-        return max([p.space for p in self.parts], key=len)[1:]
 
 
 class _Reader:
@@ -51,21 +35,19 @@ class _Reader:
     def is_stored(self, v: Var) -> bool:
         return v in self.plan.stored or v not in self.plan.producer
 
-    def reads(self, a: Atom, defining: bool = False) -> frozenset[tuple[Var, bool]]:
+    def reads(self, a: Atom) -> frozenset[tuple[Var, bool]]:
         """(stored variable, whether its row is the one asked for) for all that computing this atom reads."""
         if not isinstance(a, Var):
             return frozenset()
         root = self.plan.roots.get(a, a)
-        if not defining and self.is_stored(root):
+        if self.is_stored(root):
             return frozenset(((root, self.lead(a) is not None and self.lead(a) == self.lead(root)),))
-        if not defining and a in self.known:
-            return self.known[a]
-        found = frozenset(self._parts(a))
-        if not defining:
-            self.known[a] = found
-        return found
+        if a not in self.known:
+            self.known[a] = frozenset(self._parts(a))
+        return self.known[a]
 
     def _parts(self, v: Var) -> list[tuple[Var, bool]]:
+        """What the equation behind a variable reads, whether or not it is stored itself."""
         e = self.plan.producer[v]
         kernel, lead = e.op.kernel, self.lead(v)
         if isinstance(kernel, Expression):
@@ -93,7 +75,8 @@ class _Reader:
         """All that a nest reads."""
         found: set[tuple[Var, bool]] = set()
         for store in step.stores:
-            found |= self.reads(store.atom, defining=_defines(store))
+            a = store.atom
+            found |= set(self._parts(a)) if isinstance(a, Var) and _defines(store) else self.reads(a)
         for e in step.folds:
             found |= self.reads(e.inputs[0])
         return found
@@ -105,7 +88,7 @@ def _defines(store: Store) -> bool:
 
 def in_rows(plan: Plan, sizes: Sizes) -> list[Step]:
     """The plan's steps, with nests that share rows put together."""
-    if sum([isinstance(s, Loops) and len(s.space) > 1 for s in plan.steps]) == 0 or len(plan.steps) < 2:
+    if len(plan.steps) < 2 or not any(isinstance(s, Loops) and len(s.space) > 1 for s in plan.steps):
         return plan.steps
     reader = _Reader(plan, sizes)
     steps: list[Step] = []
@@ -161,9 +144,7 @@ def _settled(plan: Plan, steps: list[Step], step: Step, written: dict[Var, bool]
     if len(step.parts) == 1:
         return step.parts[0]
     shared = set(plan.roots.values())
-    outside: set[Var] = set()
-    for other in steps:
-        outside |= _reads_of(plan)(other) if other is not step else set()
+    outside = {v for other in steps if other is not step for v in _reads(plan, other)}
     for part in step.parts:
         part.flat = False
         made = [store.atom for store in part.stores if _defines(store)] + [e.outputs[0] for e in part.folds if _is_inner(e)]
@@ -180,22 +161,19 @@ def _is_inner(e: Equation) -> bool:
     return tuple(sorted(e.params["axes"])) == tuple(range(ndim - len(e.params["axes"]), ndim))
 
 
-def _reads_of(plan: Plan) -> Callable[[Step], set[Var]]:
-    def reads(step: Step) -> set[Var]:
-        if isinstance(step, Routine):
-            return {plan.roots.get(a, a) for a in step.equation.inputs if isinstance(a, Var)}
-        parts = step.parts if isinstance(step, Rows) else [step]
-        return {m for part in parts if isinstance(part, Loops) for m, _ in part.reads}
-
-    return reads
+def _reads(plan: Plan, step: Step) -> set[Var]:
+    """Stored variables that a step reads."""
+    if isinstance(step, Routine):
+        return {plan.roots.get(a, a) for a in step.equation.inputs if isinstance(a, Var)}
+    parts = step.parts if isinstance(step, Rows) else [step]
+    return {m for part in parts for m, _ in part.reads}
 
 
 def lifetimes(plan: Plan, steps: list[Step]) -> list[tuple[list[Var], list[Var]]]:
     """For each step, the variables that need memory from there on, and those whose memory is free after it."""
-    reads = _reads_of(plan)
     last: dict[Var, int] = {}
     for i, step in enumerate(steps):
-        last.update(dict.fromkeys(reads(step), i))
+        last.update(dict.fromkeys(_reads(plan, step), i))
     known: set[Var] = set()  # a join is written in several steps
     found: list[tuple[list[Var], list[Var]]] = []
     for i, step in enumerate(steps):

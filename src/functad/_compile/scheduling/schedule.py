@@ -13,8 +13,7 @@ if it is costly (an exponential takes 1.1 ns, a store and a load about 0.5); lon
 100 transcendental operations run out of registers; equal index spaces share a loop wherever no dependence forbids it.
 """
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Callable, Hashable
 
 from functad._compile.scheduling.plan import PULLED, Loops, Plan, Routine, Step, Store, cost_of, probe, space_of
 from functad._compile.scheduling.sizes import Sizes
@@ -43,7 +42,7 @@ class _Scheduler:
         self.producer = {v: e for e in program.equations for v in e.outputs}
         self.given = set(program.inputs)
         self.stored: set[Var] = set()
-        self.roots: dict[Var, Var] = {}
+        self.roots: dict[Atom, Var] = {}
         self.cost: dict[Var, float] = {}
         self.own_output: dict[Var, int] = {}
         self.ids: dict[Hashable, int] = {}
@@ -81,7 +80,7 @@ class _Scheduler:
     def _costs(self) -> None:
         """Costs of pulling, storage shared by views that keep the order, and cuts of long chains."""
         running: dict[tuple[int, ...], float] = {}
-        chunk: dict[Var, int] = {}
+        chunk: dict[Atom, int] = {}
         depth: dict[Var, int] = {}  # views behind a variable
         for e in self.program.equations:
             kernel = e.op.kernel
@@ -105,7 +104,7 @@ class _Scheduler:
                 total = running[shape] = running.get(shape, 0.0) + cost_of(e)
                 chunk[out] = int(total / CHAIN_COST)
                 for a in e.inputs:
-                    if chunk.get(a, chunk[out]) != chunk[out]:  # type: ignore[arg-type]  # literals are not found
+                    if chunk.get(a, chunk[out]) != chunk[out]:
                         self.mark(a)
 
     def mark(self, a: Atom) -> None:
@@ -154,7 +153,7 @@ class _Scheduler:
                 for a in e.inputs[1:]:
                     ask(a, {self.ids.setdefault((i, "read"), len(self.ids)) for i in ids})
 
-    def _choose_view(self, e: Equation, kernel: View, ids: set[int], ask: Any) -> None:
+    def _choose_view(self, e: Equation, kernel: View, ids: set[int], ask: Callable[[Atom, set[int]], None]) -> None:
         out = e.outputs[0]
         shape = self.sizes.shape(out.type.shape)
         if kernel.keeps_order:
@@ -196,11 +195,14 @@ class _Scheduler:
         for e in self.program.equations:
             kernel = e.op.kernel
             if isinstance(kernel, Call) and kernel.kind not in PULLED:
-                self._place_routine(e)
+                self.position.update(dict.fromkeys(e.outputs, len(self.steps)))
+                self.steps.append(Routine(e))
             elif isinstance(kernel, Fold):
-                loops, at = self._place(self._folded(e), None)
+                a = e.inputs[0]
+                all_axes = len(e.params["axes"]) == a.type.ndim  # what it runs over is then behind views that keep the order
+                loops, at = self._place(self.roots.get(a, a) if all_axes else a, None)
                 loops.folds.append(e)
-                loops.flat &= len(e.params["axes"]) == e.inputs[0].type.ndim
+                loops.flat &= all_axes
                 self.position[e.outputs[0]] = at
             elif e.outputs[0] in self.stored:
                 self._place_store(e)
@@ -208,16 +210,9 @@ class _Scheduler:
                 self.needs(e.outputs[0], None)  # in order, so that no recursion is deep
         for i, a in enumerate(self.program.outputs):
             if not isinstance(a, Var) or self.own_output.get(self.roots.get(a, a)) != i:
-                loops, _ = self._place(self._source(a), None)
-                loops.stores.append(Store(self._source(a), output=i))
-
-    def _folded(self, e: Equation) -> Atom:
-        """What a reduction runs over: behind views that keep the order if it takes everything."""
-        a = e.inputs[0]
-        return self._source(a) if len(e.params["axes"]) == a.type.ndim else a
-
-    def _source(self, a: Atom) -> Atom:
-        return self.roots.get(a, a)  # type: ignore[arg-type]  # literals are not found
+                source = self.roots.get(a, a)
+                loops, _ = self._place(source, None)
+                loops.stores.append(Store(source, output=i))
 
     def _place_store(self, e: Equation) -> None:
         out, kernel = e.outputs[0], e.op.kernel
@@ -236,11 +231,6 @@ class _Scheduler:
         loops.written.add(out)
         self.position[out] = at
         self.soft[out] = loops.space
-
-    def _place_routine(self, e: Equation) -> None:
-        for v in e.outputs:
-            self.position[v] = len(self.steps)
-        self.steps.append(Routine(e))
 
     def _place(self, a: Atom, definition: Var | None) -> tuple[Loops, int]:
         """The loops in which this atom is computed (for `definition`, from what defines it), and their position."""
@@ -315,7 +305,8 @@ class _Scheduler:
                 seen |= step.pulled
         chosen = False
         done: set[Var] = set()
-        stack = [v for v in shared if v not in self.stored and not (shared & self._consumers(v))]
+        read = {a for e in self.program.equations if not shared.isdisjoint(e.outputs) for a in e.inputs}  # by one of them
+        stack = [v for v in shared if v not in self.stored and v not in read]
         while stack:
             v = stack.pop()
             if v in done or v in self.stored:
@@ -329,12 +320,3 @@ class _Scheduler:
             else:
                 stack.extend([a for a in e.inputs if a in shared])  # type: ignore[misc]  # members of `shared` are variables
         return chosen
-
-    def _consumers(self, v: Var) -> set[Var]:
-        if not hasattr(self, "_users"):
-            self._users: dict[Var, set[Var]] = {}
-            for e in self.program.equations:
-                for a in e.inputs:
-                    if isinstance(a, Var):
-                        self._users.setdefault(a, set()).update(e.outputs)
-        return self._users.get(v, set())

@@ -7,41 +7,21 @@ behind this door sees a number that is not in the key. Sizes (`s0`, `s1`) and th
 `h0`, `h1`) are two pools, since a start that happens to equal a size would only split keys.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-
+from functad._compile.codes import code_of
 from functad._compile.scheduling.products import calls_blas
 from functad._core.primitive import Call
-from functad._core.program import Atom, Equation, Literal, Program, Var
+from functad._core.program import Atom, Literal, Program, Var
 
-__all__ = ["CODES", "Sizes", "code_of", "read"]
-
-# Codes of mathlib's helpers for the dtypes that kernels know.
-CODES: dict[Any, str] = {
-    np.dtype(name): code
-    for name, code in (
-        ("float64", "f8"), ("float32", "f4"), ("int64", "i8"), ("int32", "i4"), ("int16", "i2"), ("int8", "i1"),
-        ("uint64", "u8"), ("uint32", "u4"), ("uint16", "u2"), ("uint8", "u1"),
-        ("bool", "b1"), ("complex128", "c16"), ("complex64", "c8"),
-    )
-}  # fmt: skip
+__all__ = ["Sizes", "read"]
 
 _SIZE_PARAMS = frozenset({"shape", "size", "length"})
 # Floats that may be in a key; as text, since -0.0 equals 0.0 and NaN nothing.
 _COMMON = {repr(x): repr(x) for x in (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, float("inf"), float("-inf"), float("nan"))}
 UNROLLED = 4  # longest last axis that is part of the key
 _HOLE_PARAMS = frozenset({"start", "step", "low", "high", "inner"})
-
-# Call kind -> choice that depends on the exact sizes and therefore belongs to the key (a large product calls BLAS, a small one
-# is a loop).
-_POLICIES: dict[str, Callable[[Equation], Hashable]] = {"dot": calls_blas}
-
-
-def code_of(atom: Any) -> str:
-    """mathlib's code of an atom's dtype; KeyError where kernels do not know it."""
-    return CODES[atom.type.dtype]
 
 
 class Sizes:
@@ -147,7 +127,8 @@ def _read(program: Program, sizes: Sizes) -> Hashable:
         inputs = tuple([atom(a) for a in e.inputs])
         params = tuple([(k, _param_key(k, v, sizes)) for k, v in e.params.items()]) if e.params else ()
         kind = e.op.kernel
-        policy = _POLICIES[kind.kind](e) if isinstance(kind, Call) and kind.kind in _POLICIES else None
+        # a choice that depends on the exact sizes belongs to the key
+        policy = calls_blas(e) if isinstance(kind, Call) and kind.kind == "dot" else None
         parts.append((e.op.name, inputs, params, tuple([bind(v) for v in e.outputs]), policy))
     parts.append(tuple([atom(a) for a in program.outputs]))
     return tuple(parts)

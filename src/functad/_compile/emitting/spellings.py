@@ -1,39 +1,20 @@
-"""How one operation is spelt on operands whose texts are given, wherever they come from.
+"""How one operation is spelt on the texts of its operands: elementwise operations, steps of a reduction, compensated sums."""
 
-What it promises: literals and helper names carry the dtype.
-"""
-
-from functad._compile.scheduling.sizes import code_of
+from functad._compile.codes import code_of
+from functad._compile.emitting.accesses import Names
 from functad._core.primitive import Expression
 from functad._core.program import Equation
+
+__all__ = ["UnsupportedKernelError", "cast", "combined", "compensated", "expression_text", "note_of", "parts_of", "start_text"]
 
 
 class UnsupportedKernelError(Exception):
     """An equation has no kernel form for its dtypes."""
 
 
-def product(sizes: tuple[str, ...]) -> str:
-    """Text of a product of sizes."""
-    if "0" in sizes:
-        return "0"
-    return " * ".join([n for n in sizes if n != "1"]) or "1"
-
-
-def sum_of(a: str, b: str) -> str:
-    """Text of a + b; b may begin with a minus sign."""
-    if b[0] == "-" and a != "0":
-        return f"{a} - {b[1:]}"
-    return b if a == "0" else (a if b == "0" else f"{a} + {b}")
-
-
 def cast(code: str, text: str) -> str:
     """numba widens small integers to int64 when it computes with them: cut back to the dtype."""
     return f"{code}({text})" if code[0] in "iu" and code != "i8" else text
-
-
-def parts_of(code: str) -> str:
-    """Code of the real part of a complex code."""
-    return "f8" if code == "c16" else "f4"
 
 
 def expression_text(e: Equation, texts: list[str]) -> str:
@@ -43,7 +24,7 @@ def expression_text(e: Equation, texts: list[str]) -> str:
     code = code_of(e.outputs[0])
     text = kernel.emit([code_of(a) for a in e.inputs], code, *texts, **e.params)
     if text is None:
-        raise UnsupportedKernelError(f"{e.op.name} of {', '.join(repr(a.type) for a in e.inputs)}")
+        raise UnsupportedKernelError(note_of(e))
     return cast(code, text)
 
 
@@ -54,12 +35,10 @@ def note_of(e: Equation) -> str:
 
 def combined(combine: str, code: str, total: str, value: str) -> str:
     """One step of a reduction."""
+    if combine in ("all", "any") or (code == "b1" and combine in ("max", "min")):
+        return f"({total} {'|' if combine in ('any', 'max') else '&'} {value})"
     if combine in ("max", "min"):
-        if code == "b1":
-            return f"({total} {'|' if combine == 'max' else '&'} {value})"
         return f"{combine}imum_{code}({total}, {value})"
-    if combine in ("all", "any"):
-        return f"({total} {'&' if combine == 'all' else '|'} {value})"
     return cast(code, f"({total} {'+' if combine == 'sum' else '*'} {value})")
 
 
@@ -77,3 +56,21 @@ def start_text(combine: str, code: str) -> str:
     if combine == "min":
         return f"{code}({high})"
     return f"{code}({low + 1} - 1)" if low else f"{code}(0)"
+
+
+def compensated(names: Names, code: str, total: str, lost: str, part: str) -> list[str]:
+    """Lines that add the sum of a block to the total and keep what was lost (W. Kahan, 1965)."""
+    y, z, zero = names.fresh("y"), names.fresh("z"), f"{code}(0.0)"
+    return [
+        f"{y} = {part} - {lost}",
+        f"{z} = {total} + {y}",
+        f"{lost} = ({z} - {total}) - {y}",
+        f"if {lost} - {lost} != {zero}:  # an infinite total leaves inf - inf",
+        f"    {lost} = {zero}",
+        f"{total} = {z}",
+    ]
+
+
+def parts_of(code: str) -> str:
+    """Code of the real part of a complex code."""
+    return "f8" if code == "c16" else "f4"
