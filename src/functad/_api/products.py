@@ -21,7 +21,7 @@ from functad._api.call import (
 from functad._api.derivatives import Grad, float_leaf
 from functad._api.matching import matching, matching_tangents
 from functad._api.pullbacks import Point, Pullback, TapedPullback, like_primals, outputs_alone
-from functad._api.tape import rented
+from functad._api.tape import is_long, rented
 from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, unary
 from functad._core.tracer import Tracer
@@ -91,6 +91,7 @@ def _linearized(traced: Traced, at: _Primals, name: str, has_aux: bool) -> tuple
 def _taped(traced: Traced, at: _Primals, has_aux: bool) -> tuple[Tree, TapedPullback, Tree] | None:
     """(output, pullback, aux) along a tape, or None where the program serves."""
     n, structure = differentiated(traced, "vjp", has_aux)
+    assert is_long(traced.program)
     tape = rented(traced.program, at.active(traced), n, traced.inputs())
     if tape is None:
         return None
@@ -139,7 +140,7 @@ def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     """
     at = _Primals(primals, "vjp")
     traced = at.trace(fun, "vjp")
-    taped = _taped(traced, at, has_aux)
+    taped = _taped(traced, at, has_aux) if is_long(traced.program) else None
     if taped is not None:
         return taped if has_aux else taped[:2]
     point, out, aux = _linearized(traced, at, "vjp", has_aux)

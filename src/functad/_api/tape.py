@@ -173,11 +173,11 @@ def is_long(program: Program) -> TypeGuard[Recorded]:
     return isinstance(program, Recorded) and len(program.path) >= LEAST_STEPS
 
 
-def rented(program: Program, active: tuple[bool, ...], seeded: int, operands: Iterable[Leaf]) -> Tape | None:
-    """The tape of a path for one more evaluation, or None where its program serves: short, due, pinned, or part of another trace."""
+def rented(program: Recorded, active: tuple[bool, ...], seeded: int, operands: Iterable[Leaf]) -> Tape | None:
+    """The tape of a long path for one more evaluation, or None where its program serves: due, pinned, or part of another trace."""
     from functad._compile.pipeline import pinned_evaluator  # the kernel room is not loaded with the package
 
-    if not is_long(program) or pinned_evaluator() is not None or any(type(x) is Tracer for x in operands):
+    if pinned_evaluator() is not None or any(type(x) is Tracer for x in operands):
         return None
     key = ("tape", active, seeded)
     found = program.memo.get(key)
