@@ -12,11 +12,12 @@ HONOURED = {
     "conjugate dtype": lambda x: np.conjugate(x, dtype=np.complex128),
     "concatenate empty list": lambda x: np.concatenate([x[0], []]),
     "hstack empty list": lambda x: np.hstack([x[0], [], 1.0]),
-    "pad dict": lambda x: np.pad(np.asarray(x)[()], ((1, 2), (0, 0))) if isinstance(x, np.ndarray) else np.pad(x, {0: (1, 2)}),
-    "pad dict negative axis": lambda x: np.pad(np.asarray(x)[()], ((0, 0), (2, 2))) if isinstance(x, np.ndarray) else np.pad(x, {-1: 2}),
+    "pad dict": lambda x: np.pad(x, ((1, 2), (0, 0))) if type(x) is np.ndarray else np.pad(x, {0: (1, 2)}),
+    "pad dict negative axis": lambda x: np.pad(x, ((0, 0), (2, 2))) if type(x) is np.ndarray else np.pad(x, {-1: 2}),
     "stack dtype": lambda x: np.stack([x, 2 * x], axis=-1, dtype=np.complex128),
     "einsum dtype": lambda x: np.einsum("ij,ij->i", x, x, dtype=complex),
     "zeros_like 1-d order": lambda x: np.zeros_like(x[0], order="F") + x[0],
+    "matmul as it is": lambda x: np.matmul(x.T, x, order="K", casting="same_kind"),
     "linspace device": lambda x: np.linspace(x[0, 0], 2.0, 4, device="cpu"),
 }
 
@@ -40,7 +41,7 @@ REFUSED = {
         lambda x: np.zeros_like(x, device="gpu"), lambda x: np.full_like(x, x[0], device="gpu"), lambda x: np.linspace(x[0], 2.0, 3, device="gpu"),
         lambda x: np.astype(x, np.float32, device="gpu"),
     ],
-    "copy": [lambda x: np.reshape(x.T, (2, 6), copy=False), lambda x: x.T.reshape(2, 6, copy=False)],
+    "copy": [lambda x: np.nan_to_num(x, copy=False), lambda x: np.reshape(x.T, (2, 6), copy=False), lambda x: x.T.reshape(2, 6, copy=False)],
     "dtype": [
         lambda x: np.sum(x, dtype=np.float16), lambda x: np.prod(x, dtype=np.longdouble), lambda x: np.cumsum(x, dtype=np.float16),
         lambda x: np.mean(x, dtype=np.float16), lambda x: np.var(x, dtype=complex), lambda x: np.std(x, dtype=np.int64),
@@ -55,6 +56,11 @@ REFUSED = {
     "where": [lambda x: np.clip(x, 0.0, 1.0, where=x > 0)],
     "hermitian": [lambda x: np.linalg.svd(x[:, :3], hermitian=True)],
     "mode": [lambda x: np.pad(x, 1, mode="mean", stat_length=2), lambda x: np.pad(x, 1, mode="linear_ramp", end_values=2)],
+    "base": [lambda x: np.logspace(x[0, 0], 2.0, 3, base=x[0])],
+    "decimals": [lambda x: np.round(x > 0, 1), lambda x: np.round(np.floor(x).astype(int), -1)],
+    "axis": [lambda x: np.unique(x, axis=0)],
+    "weights": [lambda x: np.quantile(x, 0.5, weights=x)],
+    "choices": [lambda x: np.choose(np.array([0, 1, 0, 1]), x)],
     "reflect_type": [lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd")],
 }  # fmt: skip
 

@@ -8,6 +8,17 @@ import functad as fd
 X = np.array([[1.0, -2.0, np.nan], [0.5, np.inf, 3.0]])
 Z = np.array([1.0 + 2.0j, 3.0 - 0.5j])
 
+
+class _Place:
+    def __index__(self):
+        return 1
+
+
+class _Places:
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1, 0, 1])
+
+
 VALUES = {
     "isclose equal_nan": lambda x: np.isclose(x, x, equal_nan=True),
     "array_equal equal_nan": lambda x: np.array_equal(x, x, equal_nan=True),
@@ -50,6 +61,8 @@ VALUES = {
     "nanmax of integers": lambda x: np.nanmax(np.floor(x[:, 0]).astype(int)),
     "choose wrap": lambda x: np.choose(np.array([0, 3]), [x[:, 0], 2 * x[:, 0]], mode="wrap"),
     "take_along_axis flat": lambda x: np.take_along_axis(x, np.array([1, 0]), None),
+    "take at booleans": lambda x: np.take(x, np.array([True, False])),
+    "take of an empty list": lambda x: np.take(x, []),
     "take of nothing": lambda x: np.take(x, np.zeros(0, int)),
     "argwhere": lambda x: np.argwhere(x > 0),
     "repeat a traced number of times": lambda x: np.repeat(x[:, 0], np.floor(x[0, 0]).astype(int)),
@@ -62,6 +75,20 @@ VALUES = {
     "trapezoid over points of each row": lambda x: np.trapezoid(x[:, :1], x[:, :1]),
     "einsum of booleans": lambda x: np.einsum("ij->i", x > 0),
     "fmod without keywords": lambda x: np.fmod(x[:, 0], 0.75),
+    "where with a condition alone": lambda x: np.where(x > 0),
+    "astype": lambda x: np.astype(x, np.float32) if hasattr(np, "astype") else x.astype(np.float32),
+    "real_if_close": np.real_if_close,
+    "cumulative_sum": lambda x: np.cumulative_sum(x, axis=1),
+    "unstack": lambda x: np.unstack(x, axis=-1) if hasattr(np, "unstack") else (x[:, 0], x[:, 1], x[:, 2]),
+    "nanmean where": lambda x: np.nanmean(x[:, :1], where=np.array([[True], [False]])),
+    "pinv of nothing": lambda x: np.linalg.pinv(x[:, :0]),
+    "matrix_rank of nothing": lambda x: np.linalg.matrix_rank(x[:, :0]),
+    "index with one condition": lambda x: x[x[0, 0] > 0.0],
+    "index with one condition that fails": lambda x: x[x[0, 0] < 0.0],
+    "index with what counts as one": lambda x: x[_Place()],
+    "index with what is like an array": lambda x: x[_Places()],
+    "format": lambda x: float(f"{x[0, 0]:.3f}") * x,
+    "transpose of what is filled": lambda x: np.moveaxis(np.full_like(x, 2.0), 0, 1) * x.T,
     "tolist": lambda x: x[0, 0].tolist(),
 }
 
@@ -87,6 +114,75 @@ COMPLEX = {
 @pytest.mark.parametrize("f", COMPLEX.values(), ids=COMPLEX)
 def test_the_answer_on_complex_numbers_is_numpys(f):
     np.testing.assert_array_equal(fd.jit(f)(Z), f(Z))
+
+
+def test_what_complex_numbers_have_none_of():
+    for call, text in ((np.real_if_close, "np.real"), (np.argmax, "order"), (np.argmin, "order"), (np.median, "order")):
+        with pytest.raises(fd.errors.UnsupportedArgumentError, match=text):
+            fd.jit(call)(Z)
+
+
+def test_the_median_of_nothing_is_nan():
+    found = fd.jit(lambda x: np.median(x, axis=0))(np.zeros((0, 3)))
+    assert found.shape == (3,)
+    assert np.isnan(found).all()
+
+
+def test_a_number_without_a_value_is_formatted_as_what_it_is():
+    seen = []
+    fd.jit(lambda x: (seen.append(f"{x:.3f}"), x)[1])(1.5)
+    assert seen == ["Tracer(weak f8[])"]
+
+
+def test_an_operator_in_place_keeps_the_dtype():
+    def f(x):
+        y = x * 1
+        y += np.array([0.25, 0.5])
+        return y
+
+    x = np.array([1.0, 2.0], np.float32)
+    found = fd.jit(f)(x)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, f(x))
+
+
+def test_arrays_of_objects():
+    """What NumPy made of traced values, in order or not; plain numbers among them; and what has no place there."""
+
+    def shuffled(x):
+        a, b, c = x
+        return np.sum(np.array([c, a, b]) * np.array([1.0, 2.0, 3.0]))
+
+    def mixed(x):
+        a, b, c = x
+        return np.sum(np.array([a, 4.0, c]) * np.array([1.0, 2.0, 3.0])) + b
+
+    def prefix(x):
+        a, b, _ = x
+        return np.sum(np.array([a, b]) * np.array([10.0, 1.0]))
+
+    def objects(x):
+        return np.sum(x * np.array([1.0, 2.0, 3.0], dtype=object))
+
+    x = np.array([1.0, -2.0, 0.5])
+    for f, slope in ((shuffled, [2, 3, 1]), (mixed, [1, 1, 3]), (prefix, [10, 1, 0]), (objects, [1, 2, 3])):
+        value, gradient = fd.value_and_grad(f)(x)
+        assert value == f(x)
+        np.testing.assert_array_equal(gradient, slope)
+    for wrong, text in (
+        (lambda x: np.sum(x * np.array([x[0], "a", None], dtype=object)), "str"),
+        (lambda x: x * np.array([None, x[0], x], dtype=object), "NoneType|traced arrays"),
+    ):
+        with pytest.raises(fd.errors.UnsupportedArgumentError, match=text):
+            fd.grad(wrong)(x)
+
+    def nested(x):
+        held = np.empty(2, object)
+        held[:] = [x[:2], x[1:]]
+        return np.sum(held + x[0])
+
+    with pytest.raises(fd.errors.UnsupportedArgumentError, match="holds traced arrays"):
+        fd.grad(nested)(x)
 
 
 REFUSED = {
@@ -117,6 +213,19 @@ REFUSED = {
     "matrix_power": lambda x: np.linalg.matrix_power(x[:, :2], 0.5),
     "eigh": lambda x: np.linalg.eigh(x[:, :2], "X"),
     "cond of nothing": lambda x: np.linalg.cond(x[:0]),
+    "einsum of 53 subscripts": lambda x: np.einsum(*[v for k in (0, 18, 36) for v in (np.ones((1,) * 18), [*range(k, k + 18)])], x[:, :1], [0, 1]),
+    "median of complex numbers": lambda x: np.median(x, method=1) if type(x) is np.ndarray else np.median(x + 1j),
+    "sort by fields": lambda x: np.sort(x, order="name"),
+    "stack of no rows": lambda x: np.stack(x[:0]),
+    "concatenate of no rows": lambda x: np.concatenate(x[:0]),
+    "linspace to None": lambda x: np.linspace(x[0, 0], None, 3),
+    "where of a ragged list": lambda x: np.where(x > 0, [x[0], x[0, :2]], 1.0),
+    "roll by a matrix": lambda x: np.roll(x, [[1]], 0),
+    "take at plain halves": lambda x: np.take(x, np.array([0.5])),
+    "take_along_axis at plain halves": lambda x: np.take_along_axis(x, np.array([[0.5], [0.5]]), 1),
+    "take_along_axis at halves": lambda x: np.take_along_axis(x, x, 1),
+    "take_along_axis at booleans": lambda x: np.take_along_axis(x, x > 0, 1),
+    "index with plain floats": lambda x: x[np.array([0.5])],
     "einsum of nothing": lambda x: np.einsum("ij"),
     "array_split": lambda x: np.array_split(x, 0),
     "reshape to two unknown": lambda x: np.reshape(x, (-1, -1)),
@@ -147,6 +256,8 @@ REFUSED = {
     "sort of a kind": lambda x: np.sort(x, kind="bubble"),
     "quantile": lambda x: np.quantile(x, 1.5),
     "percentile": lambda x: np.percentile(x, 150),
+    "quantile of NaN": lambda x: np.quantile(x, np.nan),
+    "quantile of booleans": lambda x: np.quantile(x > 0, 1.5) if type(x) is not np.ndarray else np.quantile(x, 1.5),
     "searchsorted among rows": lambda x: np.searchsorted(x, 0.5),
     "searchsorted on a side": lambda x: np.searchsorted(x[0], 0.5, side="middle"),
     "take in a mode": lambda x: np.take(x, 0, mode="mirror"),

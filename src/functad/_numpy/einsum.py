@@ -56,8 +56,6 @@ def _einsum(
 
 def _parsed(operands: Sequence[Operand]) -> tuple[list[Labels], Labels, list[Result]]:
     """(labels of each operand, labels of the output, operands)."""
-    if not operands:
-        raise ShapeMismatchError("np.einsum needs subscripts and at least one operand")
     if isinstance(operands[0], str):
         text, *arrays = operands
         left, arrow, right = text.replace(" ", "").partition("->")

@@ -138,9 +138,7 @@ install("__getitem__", getitem)
 
 
 def normalised(index: Array, axis: int, n: int) -> Array:
-    """A concrete index array, checked and made non-negative."""
-    if index.dtype.kind not in "iu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    """A concrete index array of whole numbers, checked and made non-negative."""
     index = index.astype(INT)
     if index.size:
         low, high = int(index.min()), int(index.max())
@@ -154,8 +152,6 @@ def normalised(index: Array, axis: int, n: int) -> Array:
 def non_negative(index: Operand, n: int) -> Result:
     """A traced index array made non-negative; what lies below -n becomes n, which every evaluation refuses."""
     index = cast(index, INT)
-    if isinstance(index, Literal):
-        return Literal(index.value + n if index.value < 0 else index.value, index.type)
     counted = apply_ufunc(np.add, index, n)
     counted = logic.select(apply_ufunc(np.less, counted, 0), Literal(n, counted.type), counted)
     return logic.select(apply_ufunc(np.less, index, 0), counted, index)
@@ -164,10 +160,6 @@ def non_negative(index: Operand, n: int) -> Result:
 def count_true(value: Operand) -> int:
     """How many elements hold."""
     return int(np.count_nonzero(value))
-
-
-def _one(value: Operand) -> bool:
-    return bool(value)
 
 
 class _Key:
@@ -190,9 +182,8 @@ class _Key:
     def mask(self, index: Operand) -> None:
         """A boolean array for the next axes; one without dimensions is a new axis, kept or emptied."""
         if index.ndim == 0:
-            holds = answer(index, _one) if isinstance(index, Tracer) else bool(index)
             self.pattern += [None, "new"]
-            self.arrays.append(np.zeros(int(holds), INT))
+            self.arrays.append(np.zeros(int(bool(index)), INT))
             return
         sizes = self.shape[self.axis : self.axis + index.ndim]
         for k, (n, m) in enumerate(zip(sizes, index.shape, strict=True)):

@@ -45,9 +45,9 @@ _TAKE = Door("take", _take)
 def _index_operand(index: Operand, n: int, axis: int, mode: str = "raise") -> Result:
     """An index as an operand: traced, or concrete, non-negative and in range."""
     index = _array(index)
+    if index.dtype.kind not in "iub" and index.size:
+        raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
     if isinstance(index, Tracer):
-        if index.dtype.kind not in "iub":
-            raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
         return index
     if index.size == 0:
         return index.astype(INT)
@@ -104,7 +104,10 @@ def take_along_axis(arr: Operand, indices: Operand, axis: Axes = -1) -> Result:
     if axis is None:
         x, axis = np.ravel(x), 0
     axis = axis_of(axis, x.ndim)
-    index = _index_operand(indices, x.shape[axis], axis)
+    index = _array(indices)
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    index = _index_operand(index, x.shape[axis], axis)
     return record(_TAKE_ALONG, axis, (x, index), lambda given: _take_along(given[0], given[1], axis))
 
 

@@ -8,7 +8,6 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from functad._core.program import Literal
 from functad._core.tracer import Tracer
-from functad._core.types import array_type
 from functad._numpy.arguments import Axes, DTypeLike, Implementation, Operand, Result, Value, axis_of
 from functad._numpy.dispatch import DOORS, implements, refuse
 from functad._numpy.promote import broadcast_shapes, cast, operand, result_dtype, weak_kind, with_shape
@@ -25,8 +24,6 @@ def transposed(x: Value, order: Sequence[int]) -> Result:
     """x with its axes in that order."""
     if tuple(order) == tuple(range(len(order))):
         return x
-    if isinstance(x, Literal):
-        return Literal(x.value, array_type(tuple(x.type.shape[i] for i in order), x.type.dtype))
     return s.transpose(x, order=tuple(order))
 
 
@@ -36,8 +33,6 @@ def part(x: Value, axis: int, start: int, size: int, step: int = 1) -> Result:
     if start == 0 and size == shape[axis] and step == 1:
         return x
     sizes = tuple(size if i == axis else n for i, n in enumerate(shape))
-    if isinstance(x, Literal):
-        return Literal(x.value, array_type(sizes, x.type.dtype))
     return s.slice_(
         x,
         start=tuple(start if i == axis else 0 for i in range(len(shape))),
@@ -276,8 +271,6 @@ def _nested(x: Operand) -> Result:
 def stacked(xs: Sequence[Operand], axis: int) -> Result:
     """np.stack inside of implementations."""
     given = [operand(x) for x in xs]
-    if not given:
-        raise ValueError("need at least one array to stack")
     if len({x.type.shape for x in given}) != 1:
         raise ValueError("all input arrays must have the same shape")
     axis = axis_of(axis, given[0].type.ndim + 1)
@@ -287,8 +280,6 @@ def stacked(xs: Sequence[Operand], axis: int) -> Result:
 
 def _concatenated(name: str, xs: Sequence[Operand], axis: Axes, dtype: DTypeLike, casting: str) -> Result:
     given = [operand(x) for x in xs]
-    if not given:
-        raise ValueError("need at least one array to concatenate")
     if axis is None:
         given, axis = [with_shape(x, (x.type.size,)) for x in given], 0
     if any(x.type.ndim == 0 for x in given):
