@@ -1,9 +1,11 @@
 """Errors: one class a mistake, the builtin that a NumPy user expects, a message with the cure, the user's file and line; and state is restored."""
 
+import _thread
 import inspect
 import linecache
 import math
 import statistics
+import threading
 
 import numpy as np
 import pytest
@@ -412,3 +414,12 @@ def test_an_error_names_the_users_line_not_the_librarys():
     assert not fd.errors.is_users(statistics.__file__)
     assert fd.errors.is_users(__file__)
     assert not fd.errors.is_users(np.linalg.__file__)
+
+
+def test_a_line_without_a_file_is_no_line():
+    """As in an interactive session: the only frame there is has no file."""
+    found, done = [], threading.Event()
+    code = compile("found.append(errors.user_line()); done.set()", "<typed>", "exec")
+    _thread.start_new_thread(exec, (code, {"found": found, "done": done, "errors": errors}))
+    assert done.wait(10)
+    assert found == [None]

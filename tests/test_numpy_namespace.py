@@ -40,6 +40,8 @@ def test_import_of_everything():
         lambda np: np.asarray([1, 2], numpy.float32, order="F"),
         lambda np: np.full((2, 3), 1.5),
         lambda np: np.full(2, [1, 2], dtype=complex),
+        lambda np: np.full_like(numpy.ones((2, 3), "f4"), 1.5),
+        lambda np: np.full_like([1, 2], 2.75, shape=(3,)),
         lambda np: np.arange(5),
         lambda np: np.arange(1, 2, 0.25),
         lambda np: np.arange(1, 5, dtype=float),

@@ -116,3 +116,10 @@ def test_the_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
     assert fd.__version__ == version("functad")
+
+
+def test_modules_on_demand_are_the_modules():
+    for name in fd._ON_DEMAND:
+        assert fd.__getattr__(name) is importlib.import_module(f"functad.{name}")
+    with pytest.raises(AttributeError, match="no_such_name"):
+        fd.no_such_name

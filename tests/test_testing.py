@@ -140,3 +140,9 @@ def test_arguments_are_left_alone():
 def test_misuse_is_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_a_derivative_of_another_shape_is_told_apart():
+    f = lambda x: np.sum(x) if isinstance(x, fd.Tracer) else 2.0 * x
+    with pytest.raises(AssertionError, match=r"the output has shape \(3,\), its derivative \(\)"):
+        check_grads(f, (X,), modes="fwd")

@@ -21,3 +21,25 @@ def test_a_matrix_of_traced_numbers_that_numpy_never_hands_over(function):
         fd.grad(f)(1.0)
     assert caught.value.location is not None
     assert caught.value.location.startswith(__file__)
+
+
+@pytest.mark.parametrize(
+    ("transform", "function"),
+    [
+        (fd.jit, lambda n: np.zeros(n)),
+        (fd.jit, lambda n: np.reshape(np.arange(4.0), n)),
+        (fd.vmap, lambda n: np.ones(n)),
+    ],
+)
+def test_a_traced_size_is_told_its_cure(transform, function):
+    with pytest.raises(fd.errors.NoValueError, match="static_argnums") as caught:
+        transform(function)(np.array([2, 2]) if transform is fd.vmap else 2)
+    assert caught.value.location.startswith(__file__)
+
+
+def test_a_function_of_another_library_is_named_as_such():
+    from scipy.linalg import solve
+
+    with pytest.raises(fd.errors.UnsupportedFunctionError, match="a function of another library") as caught:
+        fd.grad(lambda x: np.sum(solve(np.eye(3), x)))(np.ones(3))
+    assert caught.value.location.startswith(__file__)

@@ -251,3 +251,20 @@ def test_show_source_prints_the_kernel(capsys):
     assert "def kernel(" in shown
     assert "exp_f8(" in shown
     assert "# x" in shown
+
+
+def test_signatures_are_bounded(monkeypatch):
+    from functad._api import jit as module
+
+    monkeypatch.setattr(module, "MAX_SIGNATURES", 2)
+    runs = []
+    f = fd.jit(lambda x: (runs.append(x.shape), np.sum(x * x))[1])
+    for n in (1, 2, 3, 1):
+        assert f(np.full(n, 2.0)) == 4.0 * n
+        assert len(f._entries) <= 2
+    assert runs == [(1,), (2,), (3,), (1,)]  # the oldest was forgotten
+
+
+def test_static_arguments_of_a_function_that_tells_no_names():
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(fd.jit(getattr, static_argnums=1)(x, "T"), x.T)

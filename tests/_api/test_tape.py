@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functad as fd
-from functad._api import tape
+from functad._api import tape, tape_steps
 from functad._core.program import Deferred
 from functad._core.trie import Recorded
 
@@ -313,3 +313,36 @@ def test_after_some_calls_a_pullback_is_a_program():
 
     kinds = [type(fd.vjp(f, np.ones(2))[1]).__name__ for _ in range(tape.MOST_CALLS + 2)]
     assert kinds == ["TapedPullback"] * tape.MOST_CALLS + ["Pullback"] * 2
+
+
+def test_a_form_within_a_step_is_marked(every_path):
+    """A ufunc that leaves places out has more equations behind the one that ends a form."""
+
+    def f(x):
+        for _ in range(3):
+            x = np.log(1 + np.exp(x), where=np.array([True, False, True]), out=None) + np.sin(x)
+        return np.sum(x[::2])
+
+    def alone(x):
+        for _ in range(3):
+            x = np.log(1 + np.exp(x)) + np.sin(x)
+        return x
+
+    x = np.array([5.0, 0.5, -30.0])
+    _, slope = both(f, x)
+    wanted = (alone(x + 1e-6) - alone(x - 1e-6)) / 2e-6
+    np.testing.assert_allclose(slope, [wanted[0], 0.0, wanted[2]], rtol=1e-6, atol=1e-8)
+
+
+def test_marked_steps_are_bounded(every_path, monkeypatch):
+    monkeypatch.setattr(tape_steps, "_MARKED", {})
+    monkeypatch.setattr(tape_steps, "MOST_MARKED", 2)
+    for f, slope in (
+        (lambda x: np.log(1 + np.exp(x)), 1 / (1 + np.exp(-0.5))),
+        (lambda x: 1 / np.cosh(x), -np.tanh(0.5) / np.cosh(0.5)),
+        (lambda x: np.log(np.exp(x) + 3.0), 1 / (1 + 3 * np.exp(-0.5))),
+        (lambda x: 1 / (2.0 + np.exp(x)), -np.exp(0.5) / (2 + np.exp(0.5)) ** 2),
+    ):
+        assert both(f, 0.5)[1] == pytest.approx(slope, rel=1e-14)
+        assert len(tape_steps._MARKED) <= 2
+    assert tape_steps._MARKED

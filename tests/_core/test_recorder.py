@@ -136,3 +136,70 @@ def test_templates_are_bounded(monkeypatch):
         x = np.ones((n, 1, 1, 1, 1, 1, 1))  # a type that no other test has met
         np.testing.assert_array_equal(fd.grad(lambda x: np.sum(x**2))(x), 2 * x)
         assert len(template.TEMPLATES) <= 3
+
+
+def test_an_operation_may_be_spelt_in_operators_and_functions():
+    door = recorder.Door("spelt", lambda x: 1.0 + np.sqrt(x * x) + np.maximum(x, 1.0) + np.sum(x, axis=0))
+    f = lambda x: recorder.record(door, None, (x,), None)
+    x = np.array([0.5, 2.0])
+    np.testing.assert_array_equal(fd.jit(f)(x), door.implementation(x))
+    np.testing.assert_array_equal(fd.jacobian(f)(x), [[2.0, 1.0], [1.0, 3.0]])
+
+
+def test_an_operation_may_not_ask_for_values():
+    door = recorder.Door("asking", lambda x: x if x > 0 else -x)
+    with pytest.raises(RuntimeError, match="an intermediate value of a rule has no value"):
+        fd.grad(lambda x: recorder.record(door, None, (x,), None))(1.0)
+
+
+def test_a_whole_number_that_fits_is_told_from_one_that_is_traced():
+    """Both are one edge of the trie: the type is the same, and only the value is missing."""
+    x = np.ones(3, np.int8)
+    np.testing.assert_array_equal(fd.vmap(lambda x: x + 3)(x), x + 3)
+    with pytest.raises(fd.errors.UnsupportedArgumentError, match="from -128 to 127"):
+        fd.jit(lambda n: fd.vmap(lambda x: x + n)(x))(3)
+
+
+@pytest.mark.parametrize("use", [lambda x: 2.0 * x, lambda x: np.ones(3) * x, lambda x: x + [1.0, 2.0, 3.0], lambda x: np.where(True, 1.0, x)])
+def test_a_value_that_was_kept_is_refused_wherever_it_stands(use):
+    kept = []
+    fd.grad(lambda x: (kept.append(x), np.sum(x))[1])(np.ones(3))
+    with pytest.raises(fd.errors.EscapedTracerError, match="it was kept"):
+        use(kept[0])
+
+
+def test_nodes_are_bounded_over_all_roots(monkeypatch):
+    monkeypatch.setattr(trie, "ROOTS", {})
+    monkeypatch.setattr(trie, "MAX_NODES", 30)
+
+    def chain(x, k):
+        for i in range(20):
+            x = np.sin(x) if (k >> i) & 1 else np.cos(x)
+        return np.sum(x)
+
+    for n in range(1, 9):  # each is within its own bound
+        fd.make_program(lambda x: chain(x, 0))(np.ones((n, 1, 1, 1)))
+    assert len(trie.ROOTS) < 8
+    last = np.ones((n, 1, 1, 1))
+    for k in (5, 9):
+        program = fd.make_program(lambda x, k=k: chain(x, k))(last)
+    assert sum(root.count for root in trie.ROOTS.values()) <= 3 * 30
+    assert fd.make_program(lambda x: chain(x, 9))(last) is program  # what was met last is kept
+
+
+def test_programs_within_a_program_are_printed_below_it():
+    program = fd.make_program(lambda x: fd.while_loop(lambda c: c < 3, lambda c: c * 2.5, x))(1.0)
+    assert repr(program).split("\n") == [
+        "program(a: weak i8[], b: weak f8[], c: weak f8[])",
+        "  d: f8[] = while_loop[condition_constants=1 body_constants=1] a b c",
+        "    condition:",
+        "      program(a: weak i8[], b: weak f8[])",
+        "        c: f8[] = convert[dtype=dtype('float64')] a",
+        "        d: b1[] = less b c",
+        "        return d",
+        "    body:",
+        "      program(a: weak f8[], b: weak f8[])",
+        "        c: weak f8[] = mul b a",
+        "        return c",
+        "  return d",
+    ]

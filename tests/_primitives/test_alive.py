@@ -51,3 +51,13 @@ def test_an_element_that_is_never_read_has_derivative_zero_whatever_its_partial(
     gradient = fd.grad(elements)(x, 1)
     assert gradient[0] == 0
     np.testing.assert_allclose(gradient[1:], 0.5 * np.arange(2, 401) / np.sqrt(x[1:]), rtol=1e-13)
+
+
+def test_zeros_that_are_too_many_to_be_worked_out_beforehand_are_recorded(monkeypatch):
+    from functad._primitives import alive
+
+    monkeypatch.setattr(alive, "MOST_STATIC", 0)
+    x = np.linspace(0.0, 1.0, 7)[:, None]  # a type that no other test has met
+    gradient = fd.grad(lambda x: np.sum(np.sqrt(x)[1:]) * 2.0)(x)
+    assert gradient[0] == 0
+    np.testing.assert_allclose(gradient[1:], 1 / np.sqrt(x[1:]), rtol=1e-15)

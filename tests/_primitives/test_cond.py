@@ -10,15 +10,18 @@ from functad._api.control import cond, scan
 from functad._api.derivatives import grad
 from functad._api.mapping import vmap
 from functad._api.products import jvp, linear_transpose, vjp
-from functad._core.program import without_dead
+from functad._core.interpret import python_function
+from functad._core.program import Literal, without_dead
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
 from functad._primitives.cond import Branches, cond_linear
 from functad._primitives.cond import cond as primitive
+from functad._primitives.elementwise import neg
 from functad._transforms.derivative import gradient, pullback
 from functad._transforms.jvp import jvp as push
 from functad._transforms.linearize import linearize
+from functad._transforms.transpose import transpose
 from functad._transforms.vmap import vmap as batch
 from functad.errors import MissingRuleError
 
@@ -279,3 +282,12 @@ def test_transposing_a_cond_that_is_linear():
     np.testing.assert_array_equal(pulled, [3.0, 6.0, 9.0])
     with pytest.raises(MissingRuleError, match="linear in all"):
         linear_transpose(lambda x: cond(True, np.sin, lambda x: x, x), 1.0)(1.0)
+
+
+def test_branches_through_which_no_cotangent_goes():
+    kind = array_type((3,), np.float64)
+    nothing = stage(lambda x: [Literal(0.0, kind)], [kind])
+    program = stage(lambda p, x: list(primitive(p, neg(x), branches=Branches(nothing, nothing))), [array_type((), np.bool_), kind])
+    back = verify(transpose(program, [False, True]))
+    (found,) = python_function(back)(np.True_, np.ones(3))
+    np.testing.assert_array_equal(found, np.zeros(3))

@@ -55,3 +55,19 @@ def test_saturated_forms(f, at, expected):
 @pytest.mark.parametrize("f", [f for f, _, _ in SATURATED.values()], ids=SATURATED)
 def test_forms_elsewhere(f):
     check_grads(f, (0.7,), order=2)
+
+
+@pytest.mark.parametrize("power", [2, 4, 6])
+def test_even_powers_of_a_norm_are_smooth_at_zero(power):
+    f = lambda x: np.sqrt(np.sum(x**2)) ** power
+    assert np.array_equal(fd.grad(f)(ZERO), ZERO)
+    assert np.array_equal(fd.hessian(f)(ZERO), 2.0 * np.eye(3) if power == 2 else np.zeros((3, 3)))
+    check_grads(f, (np.array([0.5, -1.5, 2.0]),), order=2)
+
+
+def test_the_logarithm_of_a_sum_of_exponentials_for_each_row():
+    f = lambda x: np.log(np.sum(np.exp(x)))
+    x = np.array([[0.5, -1.5, 2.0], [1.0, 3.0, -2.0]])
+    values, slopes = fd.vmap(fd.value_and_grad(f))(x)
+    np.testing.assert_allclose(values, np.log(np.sum(np.exp(x), axis=1)), rtol=1e-15)
+    np.testing.assert_allclose(slopes, np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True), rtol=1e-14)

@@ -6,7 +6,7 @@ import pytest
 import functad as fd
 from functad._core.interpret import python_function
 from functad._core.primitive import REGISTRY
-from functad._core.program import Literal
+from functad._core.program import Equation, Literal, Program, Var
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
@@ -17,7 +17,7 @@ from functad._transforms.transpose import transpose
 from functad._transforms.vmap import vmap
 
 F8 = array_type((3,), "float64")
-SIN, MUL, ADD, SUM, EXP, STOP = (REGISTRY[n] for n in ("sin", "mul", "add", "reduce_sum", "exp", "stop_gradient"))
+SIN, MUL, ADD, SUM, EXP, STOP, NEG = (REGISTRY[n] for n in ("sin", "mul", "add", "reduce_sum", "exp", "stop_gradient", "neg"))
 X, Y = np.array([0.5, 1.0, 2.0]), np.array([3.0, -1.0, 0.5])
 
 
@@ -175,3 +175,10 @@ def test_broadcasts_of_broadcasts_are_repeated_in_order():
     verify(halves.linear)
     verify(pullback(halves))
     assert [v.type.shape for v in halves.linear.inputs] == [(), (2, 3), (3,)]
+
+
+def test_what_no_output_needs_has_no_cotangent():
+    x, used, dead = (Var(F8) for _ in range(3))
+    program = verify(Program([x], [Equation(NEG, [x], {}, [used]), Equation(NEG, [used], {}, [dead])], [used]))
+    (found,) = python_function(verify(transpose(program, [True])))(Y)
+    np.testing.assert_array_equal(found, -Y)

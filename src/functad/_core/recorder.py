@@ -149,10 +149,10 @@ CONVERT: list[Callable[[Any], Any]] = [np.asarray]
 
 def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
     """(key, cell or value) of an operand that is not a tracer of this builder: the key is an atom we know, or the type of a new input."""
+    if builder is None and type(x) is not Tracer:
+        raise _escaped()
     kind = SCALAR_TYPES.get(type(x))
     if kind is not None:
-        if builder is None:
-            raise _escaped()
         return kind, x
     if type(x) is Tracer:
         _check_encloses(builder, x.builder)
@@ -163,10 +163,7 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
         return (x.atom.type if inner is None else inner), x.cell
     if type(x) is not np.ndarray or x.dtype == object:
         return lift(builder, CONVERT[0](x))
-    if builder is None:
-        raise _escaped()
-    if builder.plain:
-        return None, x  # an implementation gets it as it is
+    assert builder is not None
     kind = array_type(x.shape, x.dtype)
     return kind, capture(builder.large, x) if x.dtype.isnative else x.astype(kind.dtype)
 
@@ -202,9 +199,7 @@ def record(door: Door, key: Hashable, operands: Sequence[Any], rebuild: Callable
             k, c = lift(builder, x)
             keys.append(k)
             cells.append(c)
-    assert builder is not None or not operands
-    if builder is None:
-        raise _escaped()
+    assert builder is not None  # else a tracer among the operands, or among what decides the path, was refused
     if builder.plain:
         return door.implementation(*operands) if rebuild is None else rebuild(operands)
     edge = (door, *keys, key)

@@ -132,8 +132,6 @@ def _forget(root: Root, node: Node) -> None:
         if n not in final:
             n.programs = None
     root.count = min(size, MAX_NODES)
-    while sum(r.count for r in list(ROOTS.values())) > 3 * MAX_NODES and len(ROOTS) > 1:
-        key = next((k for k, r in list(ROOTS.items()) if r is not root), None)
-        if key is None:
-            return
-        ROOTS.pop(key, None)
+    others = [key for key, other in list(ROOTS.items()) if other is not root]
+    while others and sum(r.count for r in list(ROOTS.values())) > 3 * MAX_NODES:
+        ROOTS.pop(others.pop(0), None)

@@ -9,7 +9,7 @@ from functad._core.types import ArrayType, array_type
 from functad._primitives.alive import alive, has_zeros, makers
 from functad._primitives.arithmetic import elementwise, mask, select
 from functad._primitives.logic import logical_or
-from functad._primitives.operands import Array, Shape, Tangent, Value, spread_literal
+from functad._primitives.operands import Array, Shape, Tangent, Value
 from functad._primitives.reduce import reduce_any
 from functad._primitives.rules import Tangents, Types
 from functad._primitives.shape import broadcast, transpose
@@ -44,16 +44,11 @@ def typed(values: Iterable[Array], kinds: Iterable[ArrayType]) -> list[Array]:
 
 def swapped(x: Value) -> Value:
     """x with its first two axes exchanged."""
-    if isinstance(x, Literal):
-        first, second, *rest = x.type.shape
-        return spread_literal(x, (second, first, *rest))
     return transpose(x, order=(1, 0, *range(2, x.type.ndim)))
 
 
 def lanes(condition: Value, shape: Shape) -> Value:
     """A condition for each lane, spread over the rest of a lane's shape."""
-    if isinstance(condition, Literal):
-        return spread_literal(condition, shape)
     return condition if condition.type.shape == shape else broadcast(condition, shape=shape, axes=tuple(range(condition.type.ndim)))
 
 
@@ -84,6 +79,5 @@ def vanishing(results: Tangents, given: Tangents) -> Tangents:
             return results
         one = reduce_any(alive(t), axes=tuple(range(t.type.ndim)))
         holds = one if holds is None else logical_or(holds, one)
-    if holds is None:
-        return results
+    assert holds is not None  # nothing is asked about zeros alone
     return [r if r is None or isinstance(r, Literal) else mask(broadcast(holds, shape=r.type.shape, axes=()), r) for r in results]

@@ -350,8 +350,6 @@ def _concatenate_infer(*types: ArrayType, axis: int) -> tuple[ArrayType, ...]:
 
 def _concatenate_jvp(transform: Transform, xs: Values, ts: Tangents, axis: int) -> Pushed:
     out = concatenate(*xs, axis=axis)
-    if all(t is None for t in ts):
-        return [out], [None]
     return [out], [concatenate(*[zeros_of(x.type) if t is None else t for x, t in zip(xs, ts, strict=True)], axis=axis)]
 
 

@@ -150,13 +150,8 @@ def _forward_jacobian(program: Program, active: tuple[bool, ...], outputs: int) 
                 blocks += [_zero_block(out, k) for k in wanted]
                 continue
             for kind, column in zip(wanted, columns, strict=True):
-                block = column[position]
-                if not isinstance(block, Literal):
-                    block = permute(block, order=(*range(1, out.ndim + 1), 0))
-                    block = _shaped(block, (*out.shape, *kind.shape))
-                else:
-                    block = Literal(block.value, array_type((*out.shape, *kind.shape), out.dtype))
-                blocks.append(block)
+                block = permute(column[position], order=(*range(1, out.ndim + 1), 0))
+                blocks.append(_shaped(block, (*out.shape, *kind.shape)))
             position += 1
         return [*values, *blocks]
 
