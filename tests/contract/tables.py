@@ -118,13 +118,6 @@ def reversible():
     return [e for e in differentiable() if not isinstance(e.op.split, Missing)]
 
 
-def hermitian(op, tangents):
-    """Tangents of a matrix that NumPy reads one triangle of must be Hermitian, since the other triangle is not looked at."""
-    if op.kind != "hermitian":
-        return tangents
-    return [t if t is None else (t + np.conj(np.swapaxes(t, -1, -2))) / 2 for t in tangents]
-
-
 def masks(available):
     """Each available input alone, then all of them."""
     single = [tuple(i == j for i in range(len(available))) for j, on in enumerate(available) if on]
