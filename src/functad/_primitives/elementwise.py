@@ -225,9 +225,30 @@ tan: Primitive = elementwise(
 )
 sinh: Primitive = elementwise("sinh", np.sinh, [lambda t, out, x: scale(t, cosh(x))], "sinh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
 cosh: Primitive = elementwise("cosh", np.cosh, [lambda t, out, x: scale(t, sinh(x))], "cosh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
-tanh: Primitive = elementwise(
-    "tanh", np.tanh, [lambda t, out, x: scale(t, sub(ones_like(x), square(out)))], "tanh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=12
-)
+tanh: Primitive = elementwise("tanh", np.tanh, [lambda t, out, x: scale(t, sech_squared(x))], "tanh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=12)
+
+
+def _sech_squared_numpy(x: Array) -> Array:
+    e = np.exp(np.where(np.real(x) < 0, x, -x))
+    quotient = (e + e) / (1 + e * e)
+    return np.asarray(quotient * quotient)[()]
+
+
+def _sech_squared_emit(codes: Sequence[str], out: str, x: str) -> str:
+    if out[0] == "f":
+        e = f"exp_{out}(-abs_{out}({x}))"
+        quotient = f"(({e} + {e}) / ({out}(1.0) + {e} * {e}))"
+        return f"({quotient} * {quotient})"
+    part = {"c8": "f4", "c16": "f8"}[out]
+    e = f"exp_{out}(select({x}.real < {part}(0.0), {x}, -{x}))"
+    quotient = f"divide_{out}({e} + {e}, {out}(1.0) + multiply_{out}({e}, {e}))"
+    return f"multiply_{out}({quotient}, {quotient})"
+
+
+sech_squared: Primitive = elementwise(
+    "sech_squared", _sech_squared_numpy, [lambda t, out, x: scale(t, mul(constant(-2, x), mul(out, tanh(x))))], _sech_squared_emit,
+    dtype=lambda x: x, domain=[(-2, 2)], kinds="fc", cost=14, note="1/cosh(x)**2, the derivative of tanh: 1 - tanh(x)**2 would cancel",
+)  # fmt: skip
 
 
 def _one_minus_square(x: Value) -> Value:
