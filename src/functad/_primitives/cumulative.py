@@ -97,7 +97,7 @@ def _annihilated_emit(codes: Sequence[str], out: str, p: str, marks: str) -> str
 # The value alone is corrected: its derivative is that of the product that was computed, which no mask cuts.
 annihilated: Primitive = elementwise(
     "annihilated", lambda p, marks: np.where(np.isnan(p) & (marks > 0) & (marks < _NOT_FINITE), 0, p).astype(p.dtype)[()],
-    [lambda t, out, p, marks: t, None], _annihilated_emit, dtype=lambda p, marks: p, examples=list,
+    [lambda t, out, p, marks: t, None], _annihilated_emit, dtype=lambda p, marks: p, examples=lambda: [([X, np.arange(8).reshape(2, 4)], {})],
     note="a product, 0 in the place of NaN where the sum of the marks of its factors says that they are finite and some are zero",
 )  # fmt: skip
 

@@ -29,10 +29,12 @@ from functad._primitives.operands import Array, Example, Tangent, Value, constan
 # arithmetic is at hand here too: other rooms find every function of one vocabulary in one place
 __all__ = [
     "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "cos", "cosh", "div", "exp", "exp2",
-    "expm1", "floor", "floor_divide", "fmod", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "maximum", "minimum", "mul", "neg", "power",
+    "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2",
+    "maximum", "minimum", "mul", "neg", "power",
     "power_static", "reciprocal", "remainder", "rint", "root", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "trunc",
 ]  # fmt: skip
 
+X, Y = np.array([[0.5, 1.5, 2.0], [3.0, 0.25, 1.0]]), np.array([[2.0, 0.0, -1.0], [1.0, 0.5, 3.0]])
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 # ---- where the derivative would be 0/0: zero there
@@ -110,7 +112,7 @@ def _not_both_zero(x: Value, y: Value) -> Value:
 power: Primitive = elementwise(
     "power", np.power, [_power_in_base, _power_in_exponent],
     lambda codes, out, x, y: f"pow_{codes[0]}({x}, {y})" if codes[0][0] == "f" else None,
-    domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25, spelling=Spelling((np.power,), keeps_weak=True),
+    domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25, spelling=Spelling((np.power, np.float_power), keeps_weak=True),
 )  # fmt: skip
 
 
@@ -141,7 +143,8 @@ power_log: Primitive = elementwise(
     "power_log", _power_log_numpy,
     [None, lambda t, out, p, x, y, n: _power_log_in_base(t, power(x, sub(y, ones_like(y))), x, y, n),
      lambda t, out, p, x, y, n: mask(_not_both_zero(x, y), scale(t, power_log(p, x, y, n=n + 1)))], _power_log_emit,
-    dtype=lambda p, x, y, n: p, examples=list, cost=12, note="p * log(x)**n for p = x**y, with its limit 0 at x = 0 for y > 0",
+    dtype=lambda p, x, y, n: p, examples=lambda: [([X**Y, X, Y], {"n": n}) for n in (1, 2)], cost=12,
+    note="p * log(x)**n for p = x**y, with its limit 0 at x = 0 for y > 0",
 )  # fmt: skip
 
 
@@ -154,7 +157,7 @@ power_slope: Primitive = elementwise(
     "power_slope", lambda q, x, y: np.where((y == 0) & ~np.isfinite(q), 0, y * q).astype(q.dtype)[()],
     [None, _power_slope_in_base, lambda t, out, q, x, y: _power_log_in_base(t, q, x, y, 1)],
     lambda codes, out, q, x, y: f"select(({y} == {out}(0.0)) & (isfinite_{out}({q}) == False), {out}(0.0), {y} * {q})" if out[0] == "f" else None,
-    dtype=lambda q, x, y: q, examples=list, cost=3, note="y * q for q = x**(y-1), 0 for y = 0 where q is infinite",
+    dtype=lambda q, x, y: q, examples=lambda: [([X ** (Y - 1), X, Y], {})], cost=3, note="y * q for q = x**(y-1), 0 for y = 0 where q is infinite",
 )  # fmt: skip
 
 # ---- exponentials and logarithms
@@ -174,14 +177,21 @@ log10: Primitive = elementwise(
 )
 
 
-def _logaddexp_share(t: Value, out: Value, x: Value, y: Value) -> Value:
+def _logaddexp_share(t: Value, out: Value, x: Value, y: Value, rate: float = 1.0) -> Value:
     """t * sigmoid(x - y), whose own derivative does not cancel; both -inf: -inf - -inf would be NaN."""
-    return mask(not_equal(out, constant(-np.inf, out)), scale(t, sigmoid(sub(x, y))))
+    excess = sub(x, y) if rate == 1.0 else mul(sub(x, y), constant(rate, x))
+    return mask(not_equal(out, constant(-np.inf, out)), scale(t, sigmoid(excess)))
 
 
 logaddexp: Primitive = elementwise(
     "logaddexp", np.logaddexp, [lambda t, out, x, y: _logaddexp_share(t, out, x, y), lambda t, out, x, y: _logaddexp_share(t, out, y, x)],
     "logaddexp_{d}({0}, {1})", domain=[(-2, 2), (-2, 2)], cost=20,
+)  # fmt: skip
+logaddexp2: Primitive = elementwise(
+    "logaddexp2", np.logaddexp2,
+    [lambda t, out, x, y: _logaddexp_share(t, out, x, y, LN2), lambda t, out, x, y: _logaddexp_share(t, out, y, x, LN2)],
+    "select({0} == {1}, {0} + {o}(1.0), maximum_{d}({0}, {1}) + log1p_{d}(exp2_{d}(-abs_{d}({0} - {1}))) * {o}(1.4426950408889634))",
+    domain=[(-2, 2), (-2, 2)], cost=25,
 )  # fmt: skip
 sigmoid: Primitive = elementwise(
     "sigmoid", lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))).astype(x.dtype)[()],
@@ -213,7 +223,7 @@ cosine: Primitive = elementwise(
     "cosine", lambda r, x, y: np.asarray(np.true_divide(x, r))[()],
     [None, lambda t, out, r, x, y: scale(over(t, r), square(cosine(r, y, x))),
      lambda t, out, r, x, y: neg(scale(over(t, r), mul(out, cosine(r, y, x))))],
-    "({1} / {0})", dtype=lambda r, x, y: x, examples=list, cost=4, note="x/r for r = hypot(x, y)",
+    "({1} / {0})", dtype=lambda r, x, y: x, examples=lambda: [([np.hypot(X, Y), X, Y], {})], cost=4, note="x/r for r = hypot(x, y)",
 )  # fmt: skip
 
 # ---- circular and hyperbolic functions
@@ -327,18 +337,23 @@ fmod: Primitive = elementwise(
 )  # fmt: skip
 
 
-def _choice(name: str, numpy: np.ufunc, wins: Primitive) -> Primitive:
-    """maximum or minimum: the larger (smaller) takes the tangent, equal ones share it."""
+def _choice(name: str, numpy: np.ufunc, wins: Primitive, emit: str, skips: bool = False) -> Primitive:
+    """maximum or minimum: the larger (smaller) takes the tangent, equal ones share it; fmax or fmin skip NaN."""
 
     def tangent(t: Value, x: Value, y: Value) -> Value:
         share = select(equal(x, y), Literal(0.5, t.type), Literal(1, t.type))
-        return mask(wins(x, y), scale(t, share))
+        takes = wins(x, y)
+        if skips:
+            takes = logical_or(takes, logical_and(not_equal(y, y), equal(x, x)))
+        return mask(takes, scale(t, share))
 
     return elementwise(
-        name, numpy, [lambda t, out, x, y: tangent(t, x, y), lambda t, out, x, y: tangent(t, y, x)], name + "_{d}({0}, {1})",
-        domain=[(-3, -0.5), (0.5, 3)], kinds="fi",
+        name, numpy, [lambda t, out, x, y: tangent(t, x, y), lambda t, out, x, y: tangent(t, y, x)], emit, domain=[(-3, -0.5), (0.5, 3)], kinds="fi",
     )  # fmt: skip
 
 
-maximum: Primitive = _choice("maximum", np.maximum, greater_equal)
-minimum: Primitive = _choice("minimum", np.minimum, less_equal)
+_SKIPPING = "select({0} != {0}, {1}, select({1} != {1}, {0}, %s_{d}({0}, {1})))"
+maximum: Primitive = _choice("maximum", np.maximum, greater_equal, "maximum_{d}({0}, {1})")
+minimum: Primitive = _choice("minimum", np.minimum, less_equal, "minimum_{d}({0}, {1})")
+fmax: Primitive = _choice("fmax", np.fmax, greater_equal, _SKIPPING.replace("%s", "maximum"), skips=True)
+fmin: Primitive = _choice("fmin", np.fmin, less_equal, _SKIPPING.replace("%s", "minimum"), skips=True)
