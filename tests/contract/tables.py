@@ -23,9 +23,15 @@ from functad._transforms.linearize import linearize
 
 assert fd  # importing it fills the registry
 
+# Their first input repeats what the others say, and is constant: differences would vary it by itself.  tests/_primitives/test_second_derivatives.py
+# holds them to high precision.
+CARRIED = ("power_log", "power_slope", "cosine")
+
 # Their derivative is not that of their value, on purpose.
 NOT_THE_DERIVATIVE = {
     "stop_gradient": "constant for every derivative",
+    **dict.fromkeys(CARRIED, "their first input is constant"),
+    "annihilated": "its derivative is that of the product, not that of the zero put in the place of NaN",
     "gate": "what is held back is a structural zero in derivatives, and any number in values",
 }
 
@@ -116,13 +122,6 @@ def differentiable():
 def reversible():
     """Those of them that have a reverse mode."""
     return [e for e in differentiable() if not isinstance(e.op.split, Missing)]
-
-
-def hermitian(op, tangents):
-    """Tangents of a matrix that NumPy reads one triangle of must be Hermitian, since the other triangle is not looked at."""
-    if op.kind != "hermitian":
-        return tangents
-    return [t if t is None else (t + np.conj(np.swapaxes(t, -1, -2))) / 2 for t in tangents]
 
 
 def masks(available):

@@ -5,13 +5,13 @@ import pytest
 
 from .tables import (
     ANALYTIC,
+    CARRIED,
     NOT_THE_DERIVATIVE,
     TIED,
     complex_step,
     differentiable,
     directions,
     examples,
-    hermitian,
     masks,
     pairing,
     pulled,
@@ -35,7 +35,7 @@ def _narrow(example):
 
 def _tangents(example, mask, seed):
     given = iter(directions([t for t, on in zip(example.types, mask, strict=True) if on], seed))
-    return hermitian(example.op, [next(given) if on else None for on in mask])
+    return [next(given) if on else None for on in mask]
 
 
 def _by_complex_step(example):
@@ -95,7 +95,7 @@ def _second(example):
     return pull, [*example.values, *cts], (*example.active, *[False] * len(cts))
 
 
-@pytest.mark.parametrize("example", [e for e in ALL if (e.op.name, e.number) not in TIED], ids=str)
+@pytest.mark.parametrize("example", [e for e in ALL if (e.op.name, e.number) not in TIED and e.op.name not in CARRIED], ids=str)
 def test_forward_over_reverse_agrees_with_differences_of_the_pullback(example):
     made = _second(example)
     if made is None:

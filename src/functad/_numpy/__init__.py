@@ -20,6 +20,7 @@ Its files, each of which knows only those above it:
 * `sorting`: sorting, ranking, and what is read off a sorted array
 * `ufunc_methods`: `np.add.reduce`, `np.multiply.outer` and their like
 * `einsum`: any subscripts, in products of two operands
+* `waves`: np.sinc, np.i0 and np.unwrap
 * `interpolate`: interpolation, sums and slopes over sample points
 * `methods`: the rest of ndarray's face: attributes, methods, conversions, writing
 * `norms`: norms of vectors and matrices
@@ -47,3 +48,4 @@ from functad._numpy import skipping as skipping
 from functad._numpy import sorting as sorting
 from functad._numpy import ufunc_methods as ufunc_methods
 from functad._numpy import ufuncs as ufuncs
+from functad._numpy import waves as waves

@@ -237,9 +237,7 @@ def _spelt(function: Operand) -> str:
 _INSTEAD = {  # what people write for functions that have no door yet, where the name alone says little
     "block": "np.concatenate or np.stack", "cov": "np.mean and @", "corrcoef": "np.mean, @ and np.sqrt", "convolve": "a sum of slices, or @",
     "correlate": "a sum of slices, or @", "polyval": "Horner's rule in a loop over the coefficients", "polyfit": "np.linalg.lstsq",
-    "heaviside": "np.where", "fix": "np.trunc", "sinc": "np.where and np.sin", "copysign": "np.abs and np.where",
-    "vander": "x[:, None] ** np.arange(n)",
-    "geomspace": "np.exp and np.linspace", "float_power": "x.astype(float) ** y", "histogram": "np.searchsorted and np.bincount",
+    "fix": "np.trunc", "vander": "x[:, None] ** np.arange(n)", "geomspace": "np.exp and np.linspace", "histogram": "np.searchsorted and np.bincount",
     "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.log(np.sum(np.exp(x - m))) + m, where m is np.max(x)",
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from functad._core.types import DTYPE_CODES, SCALAR_TYPES, array_type
 from functad._numpy.dispatch import DOORS, PLAIN_CALLS, record_call, refuse
 from functad._numpy.promote import as_bool, broadcast_shapes, broadcast_to, cast, operand, weak_kind
 from functad._primitives import elementwise as e
-from functad._primitives import logic
+from functad._primitives import logic, parts
 from functad.errors import UnsupportedArgumentError
 
 __all__ = ["UFUNCS", "apply_ufunc", "spell"]
@@ -34,6 +34,8 @@ _COMPOSED: dict[np.ufunc, tuple[Callable[..., Any], Spelling]] = {
     np.conjugate: (lambda x: logic.conj(x) if x.type.dtype.kind == "c" else x, Spelling()),
     np.deg2rad: (_times(np.pi / 180), Spelling()), np.radians: (_times(np.pi / 180), Spelling()),
     np.rad2deg: (_times(180 / np.pi), Spelling()), np.degrees: (_times(180 / np.pi), Spelling()),
+    np.divmod: (lambda x, y: (e.floor_divide(x, y), e.remainder(x, y)), Spelling()),
+    np.modf: (lambda x: (parts.fraction(x), e.trunc(x)), Spelling()), np.frexp: (lambda x: (parts.mantissa(x), parts.exponent(x)), Spelling()),
 }  # fmt: skip
 
 UFUNCS: dict[np.ufunc, Primitive | Callable[..., Any]] = {}
@@ -57,6 +59,8 @@ def apply_ufunc(ufunc: np.ufunc, *xs: Any, dtype: Any = None) -> Any:
         dtypes = _loop_dtypes(ufunc, given, dtype)
     except TypeError as error:
         raise UnsupportedArgumentError(f"np.{ufunc.__name__} of {', '.join(repr(x.type) for x in given)}: {error}") from None
+    if dtypes[-1] == np.bool_:  # half precision, in which NumPy tests small integers, would not show
+        dtypes = tuple(np.dtype(np.float32) if d == np.float16 else d for d in dtypes)
     if dtypes[0] == np.bool_ and ufunc in _ON_BOOLEANS:
         op = _ON_BOOLEANS[ufunc]
     if any(d.char not in DTYPE_CODES for d in dtypes):
@@ -108,6 +112,8 @@ def _declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spel
     def with_keywords(*xs: Any, where: Any = True, dtype: Any = None) -> Any:
         out = apply_ufunc(ufunc, *xs, dtype=dtype)
         if where is not True:
+            if ufunc.nout > 1:
+                refuse(ufunc.__name__, "where", where)
             # NumPy leaves the other elements uninitialised; zero is one of the values they may have
             condition = broadcast_to(as_bool(where), out.type.shape)
             out = logic.select(condition, out, Literal(0, out.type))
@@ -120,6 +126,8 @@ def _declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spel
     def call(*xs: Any, **kwargs: Any) -> Any:
         if not kwargs:
             if len(xs) == 2 and ufunc.nin == 2:
+                if ufunc.nout > 1:
+                    return record(door, None, xs, None)
                 return power(*xs) if ufunc is np.power else binary(door, *xs)
             if len(xs) == 1 and ufunc.nin == 1:
                 return unary(door, xs[0]) if type(xs[0]) is Tracer else record(door, None, xs, None)
@@ -135,7 +143,7 @@ def _declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spel
 
     call.__name__ = ufunc.__name__
     DOORS[ufunc] = call
-    if ufunc is not np.power:  # its exponent decides what is recorded
+    if ufunc is not np.power and ufunc.nout == 1:  # the exponent of a power decides what is recorded
         PLAIN_CALLS[ufunc] = door
 
 
@@ -204,6 +212,8 @@ for _name, _ufunc in dict(
     add=np.add, sub=np.subtract, mul=np.multiply, truediv=np.true_divide, floordiv=np.floor_divide, mod=np.remainder, xor=np.bitwise_xor
 ).items():
     _operator(_name, _ufunc)
+_operator("lshift", np.left_shift)
+_operator("rshift", np.right_shift)
 _operator("and", np.bitwise_and)
 _operator("or", np.bitwise_or)
 for _name, _ufunc in dict(lt=np.less, le=np.less_equal, gt=np.greater, ge=np.greater_equal, eq=np.equal, ne=np.not_equal).items():

@@ -9,6 +9,8 @@ The files, each knowing only those above it:
 * `arithmetic`: the elementwise kind, sums, products and choice, and how tangents are multiplied
 * `logic`: comparison, logic, casts, the parts of complex numbers
 * `elementwise`: powers and the elementary functions, one row each
+* `parts`: signs, exponents and fractions of numbers, their neighbours, functions of whole numbers
+* `bessel`: entire functions with all of their derivatives
 * `cumulative`: running sums and products, and the linear recurrence
 * `reduce`: reductions over axes, and the place of an extreme
 * `index`: reading and adding at computed places, and counting
@@ -24,9 +26,11 @@ The files, each knowing only those above it:
 * `while_loop`: a loop while a condition holds
 """
 
+from functad._primitives import bessel as bessel
 from functad._primitives import cond as cond
 from functad._primitives import decompositions as decompositions
 from functad._primitives import forms as forms
+from functad._primitives import parts as parts
 from functad._primitives import scan as scan
 from functad._primitives import sort as sort
 from functad._primitives import while_loop as while_loop

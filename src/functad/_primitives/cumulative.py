@@ -4,19 +4,21 @@
 tangent one in the same, so products that run over zeros have right derivatives of every order, in linear time and without a division.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from functad._core.primitive import Call, Missing, Primitive
 from functad._core.types import ArrayType, array_type
 from functad._primitives.alive import passes_on
-from functad._primitives.arithmetic import scale, total
-from functad._primitives.logic import counted
+from functad._primitives.arithmetic import elementwise, scale, select, sub, total
+from functad._primitives.logic import convert, counted, equal
 from functad._primitives.operands import Array, Example, Value, constant
 from functad._primitives.rules import NOT_LINEAR, Batched, Flags, Inferred, Pulled, Pushed, Rule, Tangents, Transform, Types, Values
 from functad._primitives.shape import aligned, concatenate, part
 from functad.errors import ShapeMismatchError
 
-__all__ = ["cumprod", "cumsum", "exclusive_products", "recurrence"]
+__all__ = ["annihilated", "cumprod", "cumsum", "exclusive_products", "recurrence", "zero_marks"]
 
 X = np.array([[0.5, -1.5, 2.0, 0.75], [3.0, 0.25, 1.0, -2.0]])
 
@@ -71,10 +73,39 @@ def exclusive_products(x: Value, axis: int, reverse: bool) -> Value:
     return cumprod(_shifted(x, axis, reverse, 1), axis=axis, reverse=reverse)
 
 
+def _exact_products(x: Value, axis: int, reverse: bool) -> Value:
+    marks = cumsum(_shifted(zero_marks(x), axis, reverse, 0), axis=axis, reverse=reverse)
+    return annihilated(exclusive_products(x, axis, reverse), marks)
+
+
+# ---- a product that holds a zero is 0, even where its other factors overflow
+
+_NOT_FINITE = 2**32
+
+
+def zero_marks(x: Value) -> Value:
+    """Numbers whose sum is between 1 and 2**32 - 1 where there are zeros among finite elements: one sum serves both counts."""
+    found = convert(equal(x, constant(0, x)), dtype=np.dtype(np.int64))
+    return select(equal(sub(x, x), constant(0, x)), found, constant(_NOT_FINITE, found))
+
+
+def _annihilated_emit(codes: Sequence[str], out: str, p: str, marks: str) -> str:
+    zero = f"{out}(0.0)" if out[0] == "f" else "complex_{1}({0}(0.0), {0}(0.0))".format({"c8": "f4", "c16": "f8"}[out], out)
+    return f"select(({p} != {p}) & ({marks} > i8(0)) & ({marks} < i8({_NOT_FINITE})), {zero}, {p})"
+
+
+# The value alone is corrected: its derivative is that of the product that was computed, which no mask cuts.
+annihilated: Primitive = elementwise(
+    "annihilated", lambda p, marks: np.where(np.isnan(p) & (marks > 0) & (marks < _NOT_FINITE), 0, p).astype(p.dtype)[()],
+    [lambda t, out, p, marks: t, None], _annihilated_emit, dtype=lambda p, marks: p, examples=lambda: [([X, np.arange(8).reshape(2, 4)], {})],
+    note="a product, 0 in the place of NaN where the sum of the marks of its factors says that they are finite and some are zero",
+)  # fmt: skip
+
+
 # y[k] = x[k] * y[k-1], so the tangent is a recurrence with the same factors
 cumprod: Primitive = _running(
     "cumprod", np.multiply,
-    lambda x, t, **params: recurrence(x, scale(t, exclusive_products(x, **params)), **params),
+    lambda x, t, **params: recurrence(x, scale(t, _exact_products(x, **params)), **params),
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 They work on the last two axes, in NumPy between kernels (see `linalg`).  Conventions:
 
-* `eigh` and `eigvalsh` read one triangle, as NumPy's do; their derivative is that of the function of (x + x^H)/2.
+* `eigh` and `eigvalsh` read one triangle, and so does their derivative: it is zero for the elements that are not read.
 * Values have their derivative everywhere, degenerate or not: it never divides by a difference of two of them.  (Where values coincide this is the
   derivative of their sorted list along the basis that LAPACK chose: right for every symmetric function of them.)
 * Vectors have none where their value is degenerate: the derivative is infinite there, never a number that looks right, except for what does not
@@ -21,7 +21,19 @@ from functad._core.primitive import Primitive
 from functad._core.types import ArrayType, array_type
 from functad._primitives.arithmetic import add, mask, mul, neg, over, select, sub
 from functad._primitives.dot import matrix_product
-from functad._primitives.linalg import adjoint, diagonal, hermitian, host, matrices, matrix_shape, on_diagonal, solve, square_size, swapped, triangle
+from functad._primitives.linalg import (
+    adjoint,
+    diagonal,
+    from_triangle,
+    host,
+    matrices,
+    matrix_shape,
+    on_diagonal,
+    solve,
+    square_size,
+    swapped,
+    triangle,
+)
 from functad._primitives.logic import REAL_OF, equal, imag, imaginary, logical_not, make_complex, real
 from functad._primitives.operands import Array, Example, Shape, Value, constant
 from functad._primitives.rules import Inferred, Pushed, Transform, Values
@@ -76,14 +88,14 @@ def _eigh_numpy(x: Array, lower: bool) -> Array:
 def _eigh_jvp(transform: Transform, xs: Values, ts: Values, lower: bool) -> Pushed:
     """With m = v^H da v: dw_i = m_ii, dv = v (m_ij / (w_j - w_i)) off the diagonal (Giles 2008, 3.1)."""
     w, v = eigh(xs[0], lower=lower)
-    m = matrix_product(adjoint(v), matrix_product(hermitian(ts[0]), v))
+    m = matrix_product(adjoint(v), matrix_product(from_triangle(ts[0], lower), v))
     gaps = sub(_along(w, m.type.shape, -1, m), _along(w, m.type.shape, -2, m))
     return [w, v], [_real_diagonal(m), matrix_product(v, _between(m, gaps))]
 
 
 def _eigvalsh_jvp(transform: Transform, xs: Values, ts: Values, lower: bool) -> Pushed:
     w, v = eigh(xs[0], lower=lower)
-    return [w], [_real_diagonal(matrix_product(adjoint(v), matrix_product(hermitian(ts[0]), v)))]
+    return [w], [_real_diagonal(matrix_product(adjoint(v), matrix_product(from_triangle(ts[0], lower), v)))]
 
 
 def _hermitian_examples() -> list[Example]:

@@ -11,16 +11,30 @@ import numpy as np
 from functad._core.primitive import Primitive, Spelling
 from functad._core.program import Literal
 from functad._primitives.arithmetic import add, div, elementwise, mask, mul, neg, over, reciprocal, scale, sub
-from functad._primitives.logic import conj, equal, greater_equal, less_equal, make_complex, not_equal, real, select
-from functad._primitives.operands import Example, Tangent, Value, constant, ones_like
+from functad._primitives.logic import (
+    conj,
+    equal,
+    greater_equal,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    make_complex,
+    not_equal,
+    real,
+    select,
+)  # fmt: skip
+from functad._primitives.operands import Array, Example, Tangent, Value, constant, ones_like
 
 # arithmetic is at hand here too: other rooms find every function of one vocabulary in one place
 __all__ = [
     "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "cos", "cosh", "div", "exp", "exp2",
-    "expm1", "floor", "floor_divide", "fmod", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "maximum", "minimum", "mul", "neg", "power",
+    "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2",
+    "maximum", "minimum", "mul", "neg", "power",
     "power_static", "reciprocal", "remainder", "rint", "root", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "trunc",
 ]  # fmt: skip
 
+X, Y = np.array([[0.5, 1.5, 2.0], [3.0, 0.25, 1.0]]), np.array([[2.0, 0.0, -1.0], [1.0, 0.5, 3.0]])
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 # ---- where the derivative would be 0/0: zero there
@@ -83,12 +97,67 @@ def square(x: Value) -> Value:
     return power_static(x, exponent=(2, int))
 
 
+def _power_in_base(t: Value, out: Value, x: Value, y: Value) -> Value:
+    return mask(_not_both_zero(x, y), scale(t, power_slope(power(x, sub(y, ones_like(y))), x, y)))
+
+
+def _power_in_exponent(t: Value, out: Value, x: Value, y: Value) -> Value:
+    return mask(_not_both_zero(x, y), scale(t, power_log(out, x, y, n=1)))
+
+
+def _not_both_zero(x: Value, y: Value) -> Value:
+    return logical_or(not_equal(x, constant(0, x)), not_equal(y, constant(0, y)))
+
+
 power: Primitive = elementwise(
-    "power", np.power,
-    [lambda t, out, x, y: _where_nonzero(y, scale(t, mul(y, power(x, sub(y, ones_like(y)))))),
-     lambda t, out, x, y: _where_nonzero(x, scale(t, mul(out, log(x))))],
+    "power", np.power, [_power_in_base, _power_in_exponent],
     lambda codes, out, x, y: f"pow_{codes[0]}({x}, {y})" if codes[0][0] == "f" else None,
-    domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25, spelling=Spelling((np.power,), keeps_weak=True),
+    domain=[(0.5, 3), (-2, 2)], kinds="fc", cost=25, spelling=Spelling((np.power, np.float_power), keeps_weak=True),
+)  # fmt: skip
+
+
+def _power_log_numpy(p: Array, x: Array, y: Array, n: int) -> Array:
+    vanishes = ((x == 0) & (np.real(y) > 0)) | (np.isinf(x) & (np.real(y) < 0))
+    return np.where(vanishes, 0, p * np.log(x) ** n).astype(p.dtype)[()]
+
+
+def _power_log_emit(codes: Sequence[str], out: str, p: str, x: str, y: str, n: int) -> str | None:
+    if out[0] != "f" or n > 4:
+        return None
+    vanishes = f"((({x} == {out}(0.0)) & ({y} > {out}(0.0))) | (isinf_{out}({x}) & ({y} < {out}(0.0))))"
+    return f"select({vanishes}, {out}(0.0), {p}{f' * log_{out}({x})' * n})"
+
+
+def _power_log_in_base(t: Value, q: Value, x: Value, y: Value, n: int) -> Value:
+    """q (y log(x)**n + n log(x)**(n-1)) for q = x**(y-1).  Where both are infinite, at x = 0, the higher power of the logarithm wins."""
+    below = sub(y, ones_like(y))
+    high, low = power_log(q, x, below, n=n), q if n == 1 else power_log(q, x, below, n=n - 1)
+    exponent, zero = real(y) if y.type.dtype.kind == "c" else y, equal(x, constant(0, x))
+    outdone = logical_and(zero, logical_and(not_equal(y, constant(0, y)), less_equal(exponent, ones_like(exponent))))
+    second = mask(logical_not(outdone), scale(t, mul(constant(n, low), low)))
+    return add(mask(_not_both_zero(x, y), scale(t, mul(y, high))), second)
+
+
+# The power is an input so that it is not computed again, and a constant for this derivative: x and y are what it depends on.
+power_log: Primitive = elementwise(
+    "power_log", _power_log_numpy,
+    [None, lambda t, out, p, x, y, n: _power_log_in_base(t, power(x, sub(y, ones_like(y))), x, y, n),
+     lambda t, out, p, x, y, n: mask(_not_both_zero(x, y), scale(t, power_log(p, x, y, n=n + 1)))], _power_log_emit,
+    dtype=lambda p, x, y, n: p, examples=lambda: [([X**Y, X, Y], {"n": n}) for n in (1, 2)], cost=12,
+    note="p * log(x)**n for p = x**y, with its limit 0 at x = 0 for y > 0",
+)  # fmt: skip
+
+
+def _power_slope_in_base(t: Value, out: Value, q: Value, x: Value, y: Value) -> Value:
+    below = sub(y, ones_like(y))
+    return scale(t, mul(y, power_slope(power(x, sub(below, ones_like(y))), x, below)))
+
+
+power_slope: Primitive = elementwise(
+    "power_slope", lambda q, x, y: np.where((y == 0) & ~np.isfinite(q), 0, y * q).astype(q.dtype)[()],
+    [None, _power_slope_in_base, lambda t, out, q, x, y: _power_log_in_base(t, q, x, y, 1)],
+    lambda codes, out, q, x, y: f"select(({y} == {out}(0.0)) & (isfinite_{out}({q}) == False), {out}(0.0), {y} * {q})" if out[0] == "f" else None,
+    dtype=lambda q, x, y: q, examples=lambda: [([X ** (Y - 1), X, Y], {})], cost=3, note="y * q for q = x**(y-1), 0 for y = 0 where q is infinite",
 )  # fmt: skip
 
 # ---- exponentials and logarithms
@@ -108,13 +177,21 @@ log10: Primitive = elementwise(
 )
 
 
-def _logaddexp_share(t: Value, out: Value, x: Value) -> Value:
-    return mask(not_equal(out, constant(-np.inf, out)), scale(t, exp(sub(x, out))))  # both -inf: exp(-inf - -inf) would be NaN
+def _logaddexp_share(t: Value, out: Value, x: Value, y: Value, rate: float = 1.0) -> Value:
+    """t * sigmoid(x - y), whose own derivative does not cancel; both -inf: -inf - -inf would be NaN."""
+    excess = sub(x, y) if rate == 1.0 else mul(sub(x, y), constant(rate, x))
+    return mask(not_equal(out, constant(-np.inf, out)), scale(t, sigmoid(excess)))
 
 
 logaddexp: Primitive = elementwise(
-    "logaddexp", np.logaddexp, [lambda t, out, x, y: _logaddexp_share(t, out, x), lambda t, out, x, y: _logaddexp_share(t, out, y)],
+    "logaddexp", np.logaddexp, [lambda t, out, x, y: _logaddexp_share(t, out, x, y), lambda t, out, x, y: _logaddexp_share(t, out, y, x)],
     "logaddexp_{d}({0}, {1})", domain=[(-2, 2), (-2, 2)], cost=20,
+)  # fmt: skip
+logaddexp2: Primitive = elementwise(
+    "logaddexp2", np.logaddexp2,
+    [lambda t, out, x, y: _logaddexp_share(t, out, x, y, LN2), lambda t, out, x, y: _logaddexp_share(t, out, y, x, LN2)],
+    "select({0} == {1}, {0} + {o}(1.0), maximum_{d}({0}, {1}) + log1p_{d}(exp2_{d}(-abs_{d}({0} - {1}))) * {o}(1.4426950408889634))",
+    domain=[(-2, 2), (-2, 2)], cost=25,
 )  # fmt: skip
 sigmoid: Primitive = elementwise(
     "sigmoid", lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))).astype(x.dtype)[()],
@@ -136,9 +213,17 @@ root: Primitive = elementwise(
 )  # fmt: skip
 hypot: Primitive = elementwise(
     "hypot", np.hypot,
-    [lambda t, out, x, y: _where_nonzero(out, scale(t, div(x, out))), lambda t, out, x, y: _where_nonzero(out, scale(t, div(y, out)))],
+    [lambda t, out, x, y: _where_nonzero(out, scale(t, cosine(out, x, y))), lambda t, out, x, y: _where_nonzero(out, scale(t, cosine(out, y, x)))],
     "hypot_{d}({0}, {1})",
     domain=[(0.5, 3), (0.5, 3)], cost=15,
+)  # fmt: skip
+
+# x/r for r = hypot(x, y), which is a constant for this derivative as in `power_log`: 1/r - x*x/r**3 would cancel
+cosine: Primitive = elementwise(
+    "cosine", lambda r, x, y: np.asarray(np.true_divide(x, r))[()],
+    [None, lambda t, out, r, x, y: scale(over(t, r), square(cosine(r, y, x))),
+     lambda t, out, r, x, y: neg(scale(over(t, r), mul(out, cosine(r, y, x))))],
+    "({1} / {0})", dtype=lambda r, x, y: x, examples=lambda: [([np.hypot(X, Y), X, Y], {})], cost=4, note="x/r for r = hypot(x, y)",
 )  # fmt: skip
 
 # ---- circular and hyperbolic functions
@@ -150,9 +235,30 @@ tan: Primitive = elementwise(
 )
 sinh: Primitive = elementwise("sinh", np.sinh, [lambda t, out, x: scale(t, cosh(x))], "sinh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
 cosh: Primitive = elementwise("cosh", np.cosh, [lambda t, out, x: scale(t, sinh(x))], "cosh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=15)
-tanh: Primitive = elementwise(
-    "tanh", np.tanh, [lambda t, out, x: scale(t, sub(ones_like(x), square(out)))], "tanh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=12
-)
+tanh: Primitive = elementwise("tanh", np.tanh, [lambda t, out, x: scale(t, sech_squared(x))], "tanh_{d}({0})", domain=[(-2, 2)], kinds="fc", cost=12)
+
+
+def _sech_squared_numpy(x: Array) -> Array:
+    e = np.exp(np.where(np.real(x) < 0, x, -x))
+    quotient = (e + e) / (1 + e * e)
+    return np.asarray(quotient * quotient)[()]
+
+
+def _sech_squared_emit(codes: Sequence[str], out: str, x: str) -> str:
+    if out[0] == "f":
+        e = f"exp_{out}(-abs_{out}({x}))"
+        quotient = f"(({e} + {e}) / ({out}(1.0) + {e} * {e}))"
+        return f"({quotient} * {quotient})"
+    part = {"c8": "f4", "c16": "f8"}[out]
+    e = f"exp_{out}(select({x}.real < {part}(0.0), {x}, -{x}))"
+    quotient = f"divide_{out}({e} + {e}, {out}(1.0) + multiply_{out}({e}, {e}))"
+    return f"multiply_{out}({quotient}, {quotient})"
+
+
+sech_squared: Primitive = elementwise(
+    "sech_squared", _sech_squared_numpy, [lambda t, out, x: scale(t, mul(constant(-2, x), mul(out, tanh(x))))], _sech_squared_emit,
+    dtype=lambda x: x, domain=[(-2, 2)], kinds="fc", cost=14, note="1/cosh(x)**2, the derivative of tanh: 1 - tanh(x)**2 would cancel",
+)  # fmt: skip
 
 
 def _one_minus_square(x: Value) -> Value:
@@ -168,10 +274,17 @@ arccos: Primitive = elementwise(
 arctan: Primitive = elementwise(
     "arctan", np.arctan, [lambda t, out, x: over(t, add(ones_like(x), square(x)))], "arctan_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=15,
 )  # fmt: skip
+
+
+def _arctan2_tangent(t: Value, x: Value, y: Value) -> Value:
+    r = hypot(x, y)
+    return scale(t, div(cosine(r, x, y), r))
+
+
 arctan2: Primitive = elementwise(
     "arctan2", np.arctan2,
     # (x/r)/r, not x/(x*x + y*y): the squares of 1e200 overflow
-    [lambda t, out, y, x: scale(t, div(div(x, hypot(x, y)), hypot(x, y))), lambda t, out, y, x: scale(t, neg(div(div(y, hypot(x, y)), hypot(x, y))))],
+    [lambda t, out, y, x: _arctan2_tangent(t, x, y), lambda t, out, y, x: neg(_arctan2_tangent(t, y, x))],
     "atan2_{d}({0}, {1})", domain=[(0.5, 3), (0.5, 3)], cost=20,
 )  # fmt: skip
 
@@ -224,18 +337,23 @@ fmod: Primitive = elementwise(
 )  # fmt: skip
 
 
-def _choice(name: str, numpy: np.ufunc, wins: Primitive) -> Primitive:
-    """maximum or minimum: the larger (smaller) takes the tangent, equal ones share it."""
+def _choice(name: str, numpy: np.ufunc, wins: Primitive, emit: str, skips: bool = False) -> Primitive:
+    """maximum or minimum: the larger (smaller) takes the tangent, equal ones share it; fmax or fmin skip NaN."""
 
     def tangent(t: Value, x: Value, y: Value) -> Value:
         share = select(equal(x, y), Literal(0.5, t.type), Literal(1, t.type))
-        return mask(wins(x, y), scale(t, share))
+        takes = wins(x, y)
+        if skips:
+            takes = logical_or(takes, logical_and(not_equal(y, y), equal(x, x)))
+        return mask(takes, scale(t, share))
 
     return elementwise(
-        name, numpy, [lambda t, out, x, y: tangent(t, x, y), lambda t, out, x, y: tangent(t, y, x)], name + "_{d}({0}, {1})",
-        domain=[(-3, -0.5), (0.5, 3)], kinds="fi",
+        name, numpy, [lambda t, out, x, y: tangent(t, x, y), lambda t, out, x, y: tangent(t, y, x)], emit, domain=[(-3, -0.5), (0.5, 3)], kinds="fi",
     )  # fmt: skip
 
 
-maximum: Primitive = _choice("maximum", np.maximum, greater_equal)
-minimum: Primitive = _choice("minimum", np.minimum, less_equal)
+_SKIPPING = "select({0} != {0}, {1}, select({1} != {1}, {0}, %s_{d}({0}, {1})))"
+maximum: Primitive = _choice("maximum", np.maximum, greater_equal, "maximum_{d}({0}, {1})")
+minimum: Primitive = _choice("minimum", np.minimum, less_equal, "minimum_{d}({0}, {1})")
+fmax: Primitive = _choice("fmax", np.fmax, greater_equal, _SKIPPING.replace("%s", "maximum"), skips=True)
+fmin: Primitive = _choice("fmin", np.fmin, less_equal, _SKIPPING.replace("%s", "minimum"), skips=True)

@@ -17,7 +17,7 @@ from functad._core.types import ArrayType, array_type
 from functad._primitives.arithmetic import add, mask, mul, neg, scale, select, sub, total
 from functad._primitives.dot import matrix_product, reordered
 from functad._primitives.index import INT, iota
-from functad._primitives.logic import REAL_OF, conj, equal, greater_equal, imag, imaginary, real
+from functad._primitives.logic import REAL_OF, conj, equal, greater_equal, imag, imaginary, logical_and, logical_not, make_complex, real
 from functad._primitives.operands import Array, Examples, Shape, Value, constant
 from functad._primitives.reduce import reduce_sum
 from functad._primitives.rules import NOT_LINEAR, Batched, Flags, Inferred, Pushed, Rule, Tangents, Transform, Values
@@ -25,7 +25,7 @@ from functad._primitives.shape import aligned, broadcast, reshape, slice_
 from functad.errors import ShapeMismatchError
 
 __all__ = [
-    "MatrixShapeError", "adjoint", "cholesky", "cofactors", "det", "diagonal", "hermitian", "host", "inv", "lstsq", "matrices", "matrix_shape",
+    "MatrixShapeError", "adjoint", "cholesky", "cofactors", "det", "diagonal", "from_triangle", "host", "inv", "lstsq", "matrices", "matrix_shape",
     "minors", "on_diagonal", "pinv", "slogdet", "solve", "square_size", "swapped", "triangle",
 ]  # fmt: skip
 
@@ -118,11 +118,6 @@ def adjoint(x: Value) -> Value:
     return swapped(conj(x) if x.type.dtype.kind == "c" else x)
 
 
-def hermitian(x: Value) -> Value:
-    """(x + x^H) / 2."""
-    return mul(add(x, adjoint(x)), constant(0.5, x))
-
-
 def diagonal(x: Value, offset: int = 0) -> Value:
     """A diagonal of the last two axes: every (columns + 1)th element of the flattened matrix."""
     *leading, rows, columns = x.type.shape
@@ -146,6 +141,14 @@ def triangle(kind: ArrayType, lower: bool = True) -> Value:
 def on_diagonal(kind: ArrayType) -> Value:
     """Booleans of that shape: True on the diagonal."""
     return equal(*_places(kind))
+
+
+def from_triangle(x: Value, lower: bool = True) -> Value:
+    """The Hermitian matrix of which x holds the lower (upper) triangle: the other triangle and the diagonal's imaginary part are not read."""
+    on = on_diagonal(x.type)
+    off = mask(logical_and(triangle(x.type, lower), logical_not(on)), x)
+    middle = make_complex(real(x), constant(0, real(x))) if x.type.dtype.kind == "c" else x
+    return add(add(off, adjoint(off)), mask(on, middle))
 
 
 def _spread_number(x: Value, shape: Shape) -> Value:
@@ -380,12 +383,9 @@ slogdet: Primitive = host("slogdet", _slogdet_numpy, _slogdet_infer, _slogdet_jv
 
 
 def _cholesky_jvp(transform: Transform, xs: Values, ts: Values) -> Pushed:
-    """l^-1 dl is the lower triangle, with half the diagonal, of l^-1 da l^-H (Murray 2016, eq. 8).
-
-    NumPy reads the lower triangle only; the derivative is that of the function of (a + a^H)/2, which is symmetric in the two triangles.
-    """
+    """l^-1 dl is the lower triangle, with half the diagonal, of l^-1 da l^-H (Murray 2016, eq. 8), da read from the lower triangle."""
     out = cholesky(xs[0])
-    half = solve(out, hermitian(ts[0]), strict=False)
+    half = solve(out, from_triangle(ts[0]), strict=False)
     inner = solve(out, adjoint(half), strict=False)
     weight = select(on_diagonal(out.type), constant(0.5, out), constant(1, out))
     return [out], [matrix_product(out, mask(triangle(out.type), scale(inner, weight)))]
@@ -399,5 +399,5 @@ def _positive(*shape: int, kind: str = "f") -> Array:
 cholesky: Primitive = host(
     "cholesky", np.linalg.cholesky, _like_the_matrix, _cholesky_jvp,
     lambda: [([_positive(3, 3)], {}), ([_positive(2, 2, 2)], {}), ([_positive(2, 2, kind="c")], {})],
-    kind="hermitian", note="lower factor; the derivative is that of the symmetrised argument",
+    kind="hermitian", note="lower factor; reads the lower triangle",
 )  # fmt: skip

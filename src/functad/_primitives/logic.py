@@ -40,8 +40,8 @@ def _boolean(name: str, numpy: np.ufunc, text: str, on_booleans: tuple[np.ufunc,
     return elementwise(name, numpy, [None] * numpy.nin, text, domain=_PAIR[: numpy.nin], kinds="b", spelling=spelling)
 
 
-logical_and: Primitive = _boolean("logical_and", np.logical_and, "({0} & {1})", (np.multiply, np.minimum, np.bitwise_and))
-logical_or: Primitive = _boolean("logical_or", np.logical_or, "({0} | {1})", (np.add, np.maximum, np.bitwise_or))
+logical_and: Primitive = _boolean("logical_and", np.logical_and, "({0} & {1})", (np.multiply, np.minimum, np.fmin, np.bitwise_and))
+logical_or: Primitive = _boolean("logical_or", np.logical_or, "({0} | {1})", (np.add, np.maximum, np.fmax, np.bitwise_or))
 logical_xor: Primitive = _boolean("logical_xor", np.logical_xor, "({0} ^ {1})", (np.bitwise_xor,))
 logical_not: Primitive = _boolean("logical_not", np.logical_not, "({0} == False)", (np.invert,))
 add.alive = logical_or

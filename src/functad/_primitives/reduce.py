@@ -11,8 +11,8 @@ import numpy as np
 from functad._core.primitive import Call, Fold, Primitive
 from functad._core.program import Equation, Literal
 from functad._core.types import ArrayType, array_type
-from functad._primitives.arithmetic import mask, mul, over, scale
-from functad._primitives.cumulative import exclusive_products
+from functad._primitives.arithmetic import mask, mul, over, scale, sub
+from functad._primitives.cumulative import annihilated, exclusive_products, zero_marks
 from functad._primitives.logic import convert, equal, logical_or, not_equal
 from functad._primitives.operands import Array, Example, Shape, Value, spread_literal
 from functad._primitives.rules import NOT_LINEAR, Inferred, Known, Pulled, Pushed, Rule, Tangents, Transform, Types, Values
@@ -118,7 +118,9 @@ def _prod_tangent(out: Value, x: Value, t: Value, axes: Shape) -> Value:
     x, t = _flat_last(x, axes), _flat_last(t, axes)
     last = x.type.ndim - 1
     others = mul(exclusive_products(x, last, False), exclusive_products(x, last, True))
-    return reduce_sum(scale(t, others), axes=(last,))
+    marks = zero_marks(x)
+    marks = sub(widened(reduce_sum(marks, axes=(last,)), x.type.shape, (last,)), marks)
+    return reduce_sum(scale(t, annihilated(others, marks)), axes=(last,))
 
 
 reduce_prod: Primitive = _reduction("reduce_prod", "prod", np.multiply, _prod_tangent)
