@@ -19,6 +19,7 @@ Its files, each of which knows only those above it:
 * `skipping`: reductions that skip NaN
 * `sorting`: sorting, ranking, and what is read off a sorted array
 * `ufunc_methods`: `np.add.reduce`, `np.multiply.outer` and their like
+* `fourier`: np.fft
 * `einsum`: any subscripts, in products of two operands
 * `interpolate`: interpolation, sums and slopes over sample points
 * `methods`: the rest of ndarray's face: attributes, methods, conversions, writing
@@ -32,6 +33,7 @@ from functad._numpy import comparing as comparing
 from functad._numpy import creating as creating
 from functad._numpy import dispatch as dispatch
 from functad._numpy import einsum as einsum
+from functad._numpy import fourier as fourier
 from functad._numpy import indexing as indexing
 from functad._numpy import interpolate as interpolate
 from functad._numpy import linear_algebra as linear_algebra
