@@ -19,6 +19,7 @@ Its files, each of which knows only those above it:
 * `skipping`: reductions that skip NaN
 * `sorting`: sorting, ranking, and what is read off a sorted array
 * `ufunc_methods`: `np.add.reduce`, `np.multiply.outer` and their like
+* `convolving`: convolution and correlation
 * `fourier`: np.fft
 * `einsum`: any subscripts, in products of two operands
 * `interpolate`: interpolation, sums and slopes over sample points
@@ -30,6 +31,7 @@ Its files, each of which knows only those above it:
 from functad._numpy import algebra as algebra
 from functad._numpy import arguments as arguments
 from functad._numpy import comparing as comparing
+from functad._numpy import convolving as convolving
 from functad._numpy import creating as creating
 from functad._numpy import dispatch as dispatch
 from functad._numpy import einsum as einsum
