@@ -26,6 +26,8 @@ Its files, each of which knows only those above it:
 * `methods`: the rest of ndarray's face: attributes, methods, conversions, writing
 * `norms`: norms of vectors and matrices
 * `linear_algebra`: systems, inverses, decompositions
+* `polynomials`: coefficients, roots, fits, and samples between two ends
+* `statistics`: covariances, correlations, histograms
 """
 
 from functad._numpy import algebra as algebra
@@ -42,6 +44,7 @@ from functad._numpy import linear_algebra as linear_algebra
 from functad._numpy import methods as methods
 from functad._numpy import norms as norms
 from functad._numpy import objects as objects
+from functad._numpy import polynomials as polynomials
 from functad._numpy import promote as promote
 from functad._numpy import reading as reading
 from functad._numpy import rearranging as rearranging
@@ -49,5 +52,6 @@ from functad._numpy import reducing as reducing
 from functad._numpy import shaping as shaping
 from functad._numpy import skipping as skipping
 from functad._numpy import sorting as sorting
+from functad._numpy import statistics as statistics
 from functad._numpy import ufunc_methods as ufunc_methods
 from functad._numpy import ufuncs as ufuncs
