@@ -28,9 +28,11 @@ Its files, each of which knows only those above it:
 * `linear_algebra`: systems, inverses, decompositions
 * `polynomials`: coefficients, roots, fits, and samples between two ends
 * `statistics`: covariances, correlations, histograms
+* `applying`: a user's function along axes
 """
 
 from functad._numpy import algebra as algebra
+from functad._numpy import applying as applying
 from functad._numpy import arguments as arguments
 from functad._numpy import comparing as comparing
 from functad._numpy import convolving as convolving
