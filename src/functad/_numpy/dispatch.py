@@ -207,6 +207,8 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, *
         door = PLAIN_CALLS.get(ufunc)
         if door is not None:
             return unary(door, inputs[0]) if len(inputs) == 1 else binary(door, *inputs)
+    if method == "at":
+        raise _written_at(ufunc)
     found = DOORS.get(ufunc)
     if found is None or (method != "__call__" and (ufunc, method) not in DOORS):
         raise unsupported(ufunc, method)
@@ -218,6 +220,17 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, *
     if method != "__call__":
         found = DOORS[ufunc, method]
     return found(*inputs, **kwargs)
+
+
+def _written_at(ufunc: np.ufunc) -> MutationError:
+    """The error for `np.add.at` and its like, which write into their first argument."""
+    name = _spelt(ufunc)
+    signs = {np.add: "+", np.subtract: "-"}
+    if ufunc in signs:
+        cure = f"`x = x {signs[ufunc]} np.bincount(i, weights=v, minlength=x.size)` adds up by place"
+    else:
+        cure = f"`x = np.where(mask, {name}(x{', v' * (ufunc.nin - 1)}), x)`, where the mask holds at these places"
+    return MutationError(f"{name}.at writes into its first argument, and neither can traced arrays be written to, nor plain ones hold them: {cure}")
 
 
 install("__array_function__", _array_function)
