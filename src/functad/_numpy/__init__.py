@@ -29,6 +29,7 @@ Its files, each of which knows only those above it:
 * `polynomials`: coefficients, roots, fits, and samples between two ends
 * `statistics`: covariances, correlations, histograms
 * `applying`: a user's function along axes
+* `sets`: arrays as sets
 """
 
 from functad._numpy import algebra as algebra
@@ -51,6 +52,7 @@ from functad._numpy import promote as promote
 from functad._numpy import reading as reading
 from functad._numpy import rearranging as rearranging
 from functad._numpy import reducing as reducing
+from functad._numpy import sets as sets
 from functad._numpy import shaping as shaping
 from functad._numpy import skipping as skipping
 from functad._numpy import sorting as sorting

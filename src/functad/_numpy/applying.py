@@ -3,8 +3,10 @@
 import numpy as np
 
 from functad._core.recorder import CONVERT
+from functad._core.tracer import Tracer
 from functad._numpy.arguments import Operand, Result, axis_of
-from functad._numpy.dispatch import DOORS
+from functad._numpy.dispatch import DOORS, PYTHON_UFUNCS, refuse
+from functad._numpy.objects import object_array
 
 __all__: list[str] = []
 
@@ -41,3 +43,18 @@ def _over_axes(func: Operand, a: Operand, axes: Operand) -> Result:
 
 
 DOORS[np.apply_along_axis], DOORS[np.apply_over_axes] = _along_axis, _over_axes
+
+
+def _each_element(ufunc: np.ufunc, *inputs: Operand, **kwargs: Operand) -> Result:
+    """An np.frompyfunc on arrays of objects: its function is traced for each element."""
+    for name, value in kwargs.items():
+        refuse(ufunc.__name__, name, value)
+    out = ufunc(*[object_array(x) if isinstance(x, Tracer) else x for x in inputs])
+    return tuple(map(_collected, out)) if isinstance(out, tuple) else _collected(out)
+
+
+def _collected(x: Operand) -> Result:
+    return CONVERT[0](x) if isinstance(x, np.ndarray) and any(isinstance(v, Tracer) for v in x.flat) else x
+
+
+PYTHON_UFUNCS.append(_each_element)

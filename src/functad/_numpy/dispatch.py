@@ -199,6 +199,7 @@ _TAKE_LIKE = {
 }  # fmt: skip
 
 
+PYTHON_UFUNCS: list[Implementation] = []  # calls an np.frompyfunc element by element; `applying` puts it here
 PLAIN_CALLS: dict[np.ufunc, Door] = {}  # ufuncs whose calls without keywords are recorded as they are
 
 
@@ -210,6 +211,8 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, *
     if method == "at":
         raise _written_at(ufunc)
     found = DOORS.get(ufunc)
+    if found is None and method == "__call__" and set("".join(ufunc.types)) == {"O", "-", ">"}:
+        return PYTHON_UFUNCS[0](ufunc, *inputs, **kwargs)
     if found is None or (method != "__call__" and (ufunc, method) not in DOORS):
         raise unsupported(ufunc, method)
     if kwargs.get("out") is not None:
@@ -247,34 +250,51 @@ def _spelt(function: Operand) -> str:
     return f"{module.replace('numpy', 'np', 1)}.{name}" if module.startswith("numpy") else name
 
 
-_INSTEAD = {  # what people write for functions that have no door yet, where the name alone says little
-    "block": "np.concatenate or np.stack", "cov": "np.mean and @", "corrcoef": "np.mean, @ and np.sqrt", "convolve": "a sum of slices, or @",
-    "correlate": "a sum of slices, or @", "polyval": "Horner's rule in a loop over the coefficients", "polyfit": "np.linalg.lstsq",
-    "heaviside": "np.where", "fix": "np.trunc", "sinc": "np.where and np.sin", "copysign": "np.abs and np.where",
-    "vander": "x[:, None] ** np.arange(n)",
-    "geomspace": "np.exp and np.linspace", "float_power": "x.astype(float) ** y", "histogram": "np.searchsorted and np.bincount",
-    "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.log(np.sum(np.exp(x - m))) + m, where m is np.max(x)",
+# What people write for functions that have no door, by meaning: names that look alike seldom mean the same.
+_INSTEAD = {
+    "heaviside": "np.where", "fix": "np.trunc", "sinc": "np.where and np.sin", "copysign": "np.abs and np.where", "signbit": "x < 0",
+    "float_power": "x.astype(float) ** y", "logaddexp2": "np.logaddexp", "fmax": "np.where, np.isnan and np.maximum",
+    "fmin": "np.where, np.isnan and np.minimum", "divmod": "x // y and x % y", "modf": "np.trunc(x) and x - np.trunc(x)",
+    "frexp": "np.floor(np.log2(np.abs(x))) for the exponent", "ldexp": "x * 2.0**n", "i0": "a series, such as np.polyval of x * x",
+    "nextafter": "x + np.finfo(x.dtype).eps * np.abs(x)", "spacing": "np.finfo(x.dtype).eps * np.abs(x)",
+    "left_shift": "x * 2**n", "right_shift": "x // 2**n", "bitwise_count": "a sum of x // 2**np.arange(64) % 2",
+    "packbits": "a sum of 2**np.arange(8)[::-1] where the bits are set", "unpackbits": "x // 2**np.arange(8)[::-1] % 2",
+    "gcd": "plain integers outside of the traced function", "lcm": "plain integers outside of the traced function",
+    "unwrap": "np.round, np.diff and np.cumsum", "ravel_multi_index": "i * columns + j", "unravel_index": "i // columns and i % columns",
+    "min_scalar_type": "x.dtype", "einsum_path": "np.einsum_path of plain arrays of these shapes",
+    "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.logaddexp.reduce(x)", "xlogy": "np.where(x == 0, 0, x * np.log(y))",
+    "softmax": "np.exp(x - np.max(x)), divided by its sum", "erf": "an expansion, or functad.stop_gradient where no derivative is wanted",
+    "save": "np.save of the result, outside of the traced function", "savez": "np.savez of the result, outside of the traced function",
+    "savetxt": "np.savetxt of the result, outside of the traced function",
+    "savez_compressed": "np.savez_compressed of the result, outside of the traced function",
 }  # fmt: skip
 
 
-def unsupported(function: Operand, method: str = "__call__") -> UnsupportedFunctionError:
-    """The error for a NumPy function without a door; names the nearest ones that have."""
+def _nearest(function: Operand, method: str) -> str:
+    """What to write instead, or the functions whose names are nearly the same."""
     import difflib
 
     name = getattr(function, "__name__", str(function))
+    if method != "__call__":
+        has = sorted(key[1] for key in DOORS if isinstance(key, tuple) and key[0] is function)
+        known = sorted(key[0].__name__ for key in DOORS if isinstance(key, tuple) and key[1] == method)
+        if has:
+            return f"; np.{name} itself has {', '.join(has)}" + (f", and {method} have {', '.join('np.' + n for n in known)}" if known else "")
+    if name in _INSTEAD:
+        return f"; spell it with {_INSTEAD[name]}"
+    spelt = {f.__name__: _spelt(f) for f in reversed(list(DOORS)) if not isinstance(f, tuple)}  # name -> as a user writes it
+    near = difflib.get_close_matches(name, sorted(spelt), 3, 0.8)
+    return f"; the nearest that do: {', '.join(spelt[n] for n in near)}" if near else ""
+
+
+def unsupported(function: Operand, method: str = "__call__") -> UnsupportedFunctionError:
+    """The error for a NumPy function without a door; names what does the same."""
     full = _spelt(function)
     if method != "__call__":
         full += f".{method}"
-    known: dict[str, str] = {}  # name -> as a user writes it
-    for f in DOORS:
-        if not isinstance(f, tuple):
-            known.setdefault(f.__name__, _spelt(f))
-    near = difflib.get_close_matches(name, sorted(known), 3, 0.6)
-    hint = f"; the nearest that do: {', '.join(known[n] for n in near)}" if near else ""
-    if name in _INSTEAD:
-        hint = f"; spell it with {_INSTEAD[name]}"
     return UnsupportedFunctionError(
-        f"{full} has no rule for traced values yet{hint}.  Compute it outside of the traced function, or spell it in supported functions"
+        f"{full} has no rule for traced values yet{_nearest(function, method)}.  Compute it outside of the traced function, or spell it in "
+        "supported functions"
     )
 
 
