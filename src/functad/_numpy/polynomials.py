@@ -47,7 +47,7 @@ def _trimmed(p: Operand) -> Result:
     if x.ndim != 1:
         raise ValueError("Polynomial must be 1d only.")
     found = _trim_zeros(x, "f")
-    return found if found.shape[0] else x[:0].astype(float) if not x.size else x[:1]
+    return found if found.shape[0] else np.zeros(1, x.dtype)
 
 
 def _coefficients(p: Operand) -> Result:

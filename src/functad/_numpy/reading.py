@@ -229,7 +229,7 @@ DOORS[np.nonzero] = _nonzero
 DOORS[np.flatnonzero] = lambda a: _nonzero(np.ravel(a))[0]
 DOORS[np.argwhere] = _argwhere
 DOORS[np.unique] = _unique
-DOORS[np.extract] = lambda condition, arr: np.ravel(arr)[np.ravel(condition) != 0]
+DOORS[np.extract] = lambda condition, arr: DOORS[np.take](np.ravel(arr), np.nonzero(np.ravel(condition))[0])
 install("nonzero", _nonzero)
 
 # ---- places that a shape decides
@@ -248,7 +248,7 @@ DOORS[np.triu_indices_from] = lambda arr, k=0: np.triu_indices_from(_blank(arr),
 
 
 def _largest(value: Operand) -> int:
-    return int(np.max(value, initial=-1))
+    return int(np.max(value.astype(INT), initial=-1))
 
 
 def _smallest(value: Operand) -> int:

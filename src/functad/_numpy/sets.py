@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from functad._core.recorder import CONVERT
+from functad._core.tracer import Tracer
 from functad._numpy.arguments import Operand, Result
 from functad._numpy.dispatch import DOORS, refuse
 
@@ -43,7 +44,8 @@ def _setxor1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Result
 def _setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Result:
     """np.setdiff1d."""
     first = _flat(ar1, assume_unique)
-    return np.take(first, np.flatnonzero(np.isin(first, CONVERT[0](ar2), invert=True)))
+    outside = np.isin(first, CONVERT[0](ar2), invert=True)
+    return DOORS[np.take](first, DOORS[np.flatnonzero](outside)) if isinstance(outside, Tracer) else first[outside]
 
 
 def _ix_(*args: Operand) -> Result:
@@ -53,7 +55,7 @@ def _ix_(*args: Operand) -> Result:
         x = CONVERT[0](given)
         if x.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        if x.size == 0:
+        if x.size == 0 and isinstance(given, (list, tuple)):
             x = x.astype(np.intp)
         if x.dtype == np.bool_:
             (x,) = np.nonzero(x)
