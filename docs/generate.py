@@ -283,6 +283,7 @@ KINDS = {
     "index": "Reading and adding at computed places.",
     "dot": "Every product of matrices, `einsum` step and `tensordot`.",
     "order": "Sorting.",
+    "fourier": "Discrete Fourier transforms. Linear.",
     "linalg": "Matrices, through LAPACK.",
     "hermitian": "Matrices of which one triangle is read: the derivative is that of the symmetrised argument.",
     "inner": "Control flow: primitives with inner programs.",

@@ -152,7 +152,7 @@ def trace_call(
                 return _flatten_output(traced, function(*given))
             args, kwargs = unflatten_call(structure, given)
             return _flatten_output(traced, function(*args, **kwargs))
-        except (FunctadError, IndexError, TypeError, ValueError) as error:
+        except (FunctadError, AttributeError, IndexError, TypeError, ValueError) as error:
             raise presentable(error, reason) from None
 
     traced.program, traced.captured, _ = trace(run, kinds, cells)

@@ -1,10 +1,15 @@
 """Errors as the user meets them: NumPy's complaints about traced values translated, internal frames taken out of the traceback."""
 
+import os
 from types import TracebackType
+
+import numpy as np
 
 from functad.errors import HOME, FunctadError, MutationError, NoValueError, TracedIndexError, UnsupportedFunctionError, is_users
 
 __all__ = ["presentable"]
+
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
 def presentable(error: Exception, reason: str | None = None) -> Exception:
@@ -15,17 +20,27 @@ def presentable(error: Exception, reason: str | None = None) -> Exception:
     return translated.with_traceback(_without_internal(error.__traceback__))
 
 
+DROP_IN = "write `import functad.numpy as np`, whose functions take traced values in lists"
+
+
 def _translated(error: Exception, reason: str | None) -> FunctadError | None:
     """NumPy cannot know what a traced value is; what it says of one is said better."""
     text = str(error)
     location = _last_line(error.__traceback__)
+    inside = _functions_of_numpy(error.__traceback__)
     if "setting an array element with a sequence" in text:
-        cure = "collect the parts in a list and join them with np.stack or np.concatenate, or choose elements with np.where"
+        if "_vectorize_call" in inside:
+            cure = f"leave out the otypes of np.vectorize, or {DROP_IN}"
+        elif inside:
+            cure = f"NumPy made an array of numbers of a list that holds traced values: {DROP_IN}, or join the parts with np.stack"
+        else:
+            cure = (
+                "collect the parts in a list and join them with np.stack or np.concatenate, or choose elements with np.where; "
+                f"where NumPy was to make the array, {DROP_IN}"
+            )
         return MutationError(f"a traced value was written into a plain NumPy array, which cannot hold it: {cure}", location)
-    if "loop of ufunc does not support argument" in text or (
-        "ufunc" in text and ("not supported for the input types" in text or "from dtype('O')" in text)
-    ):
-        cure = "NumPy saw an array of Python objects there: build the array with np.stack, or use functad.numpy"
+    if _met_objects(error, text, bool(inside)):
+        cure = f"NumPy saw an array of Python objects there: build the array with np.stack, or {DROP_IN}, and lists for its np.array"
         return UnsupportedFunctionError(f"a function that has no rule for traced values was given some ({text}); {cure}", location)
     if "expected a sequence of integers or a single integer, got 'Tracer" in text:
         cure = "under jit make it a static argument (static_argnums), elsewhere leave it out of what is mapped or differentiated"
@@ -42,6 +57,28 @@ def _translated(error: Exception, reason: str | None) -> FunctadError | None:
             f"{text}.  If a traced value indexed a plain array: it depends on {reason}, which has no single value; {cure}", location
         )
     return None
+
+
+def _met_objects(error: Exception, text: str, inside: bool) -> bool:
+    """Whether NumPy says that its function does not know arrays of objects."""
+    if isinstance(error, AttributeError):  # an element of such an array lacks what an array has
+        return inside and ("'float' object" in text or "'int' object" in text or "'bool' object" in text)
+    if "loop of ufunc does not support argument" in text or "array data from dtype('O')" in text:
+        return True
+    return "ufunc" in text and ("not supported for the input types" in text or "from dtype('O')" in text)
+
+
+def _functions_of_numpy(traceback: TracebackType | None) -> list[str]:
+    """The names of NumPy's functions below the user's last line."""
+    names: list[str] = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_filename.startswith(_NUMPY):
+            names.append(code.co_name)
+        elif not code.co_filename.startswith((HOME, "<")):
+            names = []
+        traceback = traceback.tb_next
+    return names
 
 
 def _last_line(traceback: TracebackType | None) -> str | None:

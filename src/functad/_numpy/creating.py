@@ -269,8 +269,7 @@ def angle(z: Operand, deg: bool = False) -> Result:
     if x.type.dtype.kind == "c":
         out = e.arctan2(logic.imag(x), logic.real(x))
     else:
-        x = cast(x, x.type.dtype if x.type.dtype.kind == "f" else np.float64)
-        out = e.arctan2(Literal(0, x.type), x)
+        out = apply_ufunc(np.arctan2, Literal(0, x.type), x)
     return e.mul(out, Literal(180 / np.pi, out.type)) if deg else out
 
 

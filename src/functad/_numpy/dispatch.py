@@ -199,6 +199,7 @@ _TAKE_LIKE = {
 }  # fmt: skip
 
 
+PYTHON_UFUNCS: list[Implementation] = []  # calls an np.frompyfunc element by element; `applying` puts it here
 PLAIN_CALLS: dict[np.ufunc, Door] = {}  # ufuncs whose calls without keywords are recorded as they are
 
 
@@ -207,7 +208,11 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, *
         door = PLAIN_CALLS.get(ufunc)
         if door is not None:
             return unary(door, inputs[0]) if len(inputs) == 1 else binary(door, *inputs)
+    if method == "at":
+        raise _written_at(ufunc)
     found = DOORS.get(ufunc)
+    if found is None and method == "__call__" and set("".join(ufunc.types)) == {"O", "-", ">"}:
+        return PYTHON_UFUNCS[0](ufunc, *inputs, **kwargs)
     if found is None or (method != "__call__" and (ufunc, method) not in DOORS):
         raise unsupported(ufunc, method)
     if kwargs.get("out") is not None:
@@ -218,6 +223,17 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, *
     if method != "__call__":
         found = DOORS[ufunc, method]
     return found(*inputs, **kwargs)
+
+
+def _written_at(ufunc: np.ufunc) -> MutationError:
+    """The error for `np.add.at` and its like, which write into their first argument."""
+    name = _spelt(ufunc)
+    signs = {np.add: "+", np.subtract: "-"}
+    if ufunc in signs:
+        cure = f"`x = x {signs[ufunc]} np.bincount(i, weights=v, minlength=x.size)` adds up by place"
+    else:
+        cure = f"`x = np.where(mask, {name}(x{', v' * (ufunc.nin - 1)}), x)`, where the mask holds at these places"
+    return MutationError(f"{name}.at writes into its first argument, and neither can traced arrays be written to, nor plain ones hold them: {cure}")
 
 
 install("__array_function__", _array_function)
@@ -234,32 +250,46 @@ def _spelt(function: Operand) -> str:
     return f"{module.replace('numpy', 'np', 1)}.{name}" if module.startswith("numpy") else name
 
 
-_INSTEAD = {  # what people write for functions that have no door yet, where the name alone says little
-    "block": "np.concatenate or np.stack", "cov": "np.mean and @", "corrcoef": "np.mean, @ and np.sqrt", "convolve": "a sum of slices, or @",
-    "correlate": "a sum of slices, or @", "polyval": "Horner's rule in a loop over the coefficients", "polyfit": "np.linalg.lstsq",
-    "fix": "np.trunc", "vander": "x[:, None] ** np.arange(n)", "geomspace": "np.exp and np.linspace", "histogram": "np.searchsorted and np.bincount",
-    "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.log(np.sum(np.exp(x - m))) + m, where m is np.max(x)",
+# What people write for functions that have no door, by meaning: names that look alike seldom mean the same.
+_INSTEAD = {
+    "fix": "np.trunc",
+    "bitwise_count": "a sum of x // 2**np.arange(64) % 2",
+    "packbits": "a sum of 2**np.arange(8)[::-1] where the bits are set", "unpackbits": "x // 2**np.arange(8)[::-1] % 2",
+    "ravel_multi_index": "i * columns + j", "unravel_index": "i // columns and i % columns",
+    "min_scalar_type": "x.dtype", "einsum_path": "np.einsum_path of plain arrays of these shapes",
+    "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.logaddexp.reduce(x)", "xlogy": "np.where(x == 0, 0, x * np.log(y))",
+    "softmax": "np.exp(x - np.max(x)), divided by its sum", "erf": "an expansion, or functad.stop_gradient where no derivative is wanted",
+    "save": "np.save of the result, outside of the traced function", "savez": "np.savez of the result, outside of the traced function",
+    "savetxt": "np.savetxt of the result, outside of the traced function",
+    "savez_compressed": "np.savez_compressed of the result, outside of the traced function",
 }  # fmt: skip
 
 
-def unsupported(function: Operand, method: str = "__call__") -> UnsupportedFunctionError:
-    """The error for a NumPy function without a door; names the nearest ones that have."""
+def _nearest(function: Operand, method: str) -> str:
+    """What to write instead, or the functions whose names are nearly the same."""
     import difflib
 
     name = getattr(function, "__name__", str(function))
+    if method != "__call__":
+        has = sorted(key[1] for key in DOORS if isinstance(key, tuple) and key[0] is function)
+        known = sorted(key[0].__name__ for key in DOORS if isinstance(key, tuple) and key[1] == method)
+        if has:
+            return f"; np.{name} itself has {', '.join(has)}" + (f", and {method} have {', '.join('np.' + n for n in known)}" if known else "")
+    if name in _INSTEAD:
+        return f"; spell it with {_INSTEAD[name]}"
+    spelt = {f.__name__: _spelt(f) for f in reversed(list(DOORS)) if not isinstance(f, tuple)}  # name -> as a user writes it
+    near = difflib.get_close_matches(name, sorted(spelt), 3, 0.8)
+    return f"; the nearest that do: {', '.join(spelt[n] for n in near)}" if near else ""
+
+
+def unsupported(function: Operand, method: str = "__call__") -> UnsupportedFunctionError:
+    """The error for a NumPy function without a door; names what does the same."""
     full = _spelt(function)
     if method != "__call__":
         full += f".{method}"
-    known: dict[str, str] = {}  # name -> as a user writes it
-    for f in DOORS:
-        if not isinstance(f, tuple):
-            known.setdefault(f.__name__, _spelt(f))
-    near = difflib.get_close_matches(name, sorted(known), 3, 0.6)
-    hint = f"; the nearest that do: {', '.join(known[n] for n in near)}" if near else ""
-    if name in _INSTEAD:
-        hint = f"; spell it with {_INSTEAD[name]}"
     return UnsupportedFunctionError(
-        f"{full} has no rule for traced values yet{hint}.  Compute it outside of the traced function, or spell it in supported functions"
+        f"{full} has no rule for traced values yet{_nearest(function, method)}.  Compute it outside of the traced function, or spell it in "
+        "supported functions"
     )
 
 

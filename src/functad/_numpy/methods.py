@@ -193,7 +193,8 @@ def _number(kind: type) -> Callable[[Tracer], Result]:
         raise ConversionError(
             f"{kind.__name__}(x) of a traced value would cut its derivative.  Keep it traced: leave the conversion out, use NumPy's functions "
             "instead of the math module's (np.sin(x) instead of math.sin(x)), np.array([x, y]) without a dtype, or functad.stop_gradient(x) where no "
-            "derivative is wanted; if NumPy asked for it, a plain np.array([x, y]) holds objects: np.stack([x, y]) or functad.numpy.array is traced"
+            "derivative is wanted; if NumPy asked for it, a plain np.array([x, y]) holds objects: np.stack([x, y]) is traced, and with "
+            "`import functad.numpy as np` np.array is"
         )
 
     return convert

@@ -44,18 +44,18 @@ def object_array(x: Tracer, dtype: DTypeLike = None, copy: object = None) -> Arr
     if dtype is not None and np.dtype(dtype) != object:
         raise ConversionError(
             f"a traced value cannot become a plain NumPy array of {np.dtype(dtype)}: that would cut its derivative.  Keep it traced: leave dtype "
-            f"out or use x.astype({np.dtype(dtype)}), build with np.stack or np.full_like, or use functad.numpy; functad.stop_gradient says that no "
-            "derivative is wanted"
+            f"out or use x.astype({np.dtype(dtype)}), build with np.stack or np.full_like, or write `import functad.numpy as np`, "
+            "whose functions take traced values in lists; functad.stop_gradient says that no derivative is wanted"
         )
     if x.type.dtype.kind == "c":  # NumPy takes np.imag of an array of objects for 0, in silence
         raise ConversionError(
             "a traced complex value cannot become an element of a plain NumPy array: build with np.stack([x, y]) instead of np.array([x, y]), or "
-            "use functad.numpy.array"
+            "write `import functad.numpy as np`, whose np.array does that"
         )
     if x.ndim and x.size > MAX_ELEMENTS:
         raise ConversionError(
             f"a traced array of {x.size} elements cannot become a plain NumPy array (up to {MAX_ELEMENTS} become an array of scalars): use the "
-            "traced array itself, np.stack or np.concatenate instead of np.array, or functad.numpy"
+            "traced array itself, np.stack or np.concatenate instead of np.array, or `import functad.numpy as np`"
         )
     out = np.empty(x.shape, object)
     if x.ndim == 0:

@@ -1,4 +1,4 @@
-"""Functions that read, remove or insert at places which an index, a mask or a value decides: take, repeat, delete, insert, nonzero, unique ...
+"""Functions that read, remove or insert at places which an index, a mask, a shape or a value decides: take, repeat, insert, nonzero, unique ...
 
 Their callers stand in front of the recorder: a concrete index is checked and made non-negative at each call and goes in as an operand, a traced mask
 is asked for its count.
@@ -232,14 +232,26 @@ DOORS[np.nonzero] = _nonzero
 DOORS[np.flatnonzero] = lambda a: _nonzero(np.ravel(a))[0]
 DOORS[np.argwhere] = _argwhere
 DOORS[np.unique] = _unique
-DOORS[np.extract] = lambda condition, arr: np.ravel(arr)[np.ravel(condition) != 0]
+DOORS[np.extract] = lambda condition, arr: DOORS[np.take](np.ravel(arr), np.nonzero(np.ravel(condition))[0])
 install("nonzero", _nonzero)
+
+# ---- places that a shape decides
+
+
+def _blank(x: Operand) -> Result:
+    """An array of that shape which takes no memory."""
+    return np.broadcast_to(np.zeros((), np.int8), x.shape)
+
+
+DOORS[np.diag_indices_from] = lambda arr: np.diag_indices_from(_blank(arr))
+DOORS[np.tril_indices_from] = lambda arr, k=0: np.tril_indices_from(_blank(arr), k)
+DOORS[np.triu_indices_from] = lambda arr, k=0: np.triu_indices_from(_blank(arr), k)
 
 # ---- adding up by place
 
 
 def _largest(value: Operand) -> int:
-    return int(np.max(value, initial=-1))
+    return int(np.max(value.astype(INT), initial=-1))
 
 
 def _smallest(value: Operand) -> int:

@@ -7,7 +7,7 @@ from functad._core.program import Literal
 from functad._core.types import array_type
 from functad._numpy.arguments import NO_VALUE, Axes, DTypeLike, Operand, Result, Value, axis_of
 from functad._numpy.dispatch import implements, refuse
-from functad._numpy.promote import broadcast_to, cast, operand, ravelled, with_shape
+from functad._numpy.promote import as_array, broadcast_to, cast, operand, ravelled, with_shape
 from functad._numpy.shaping import flipped, joined, part, static_take, transposed, unstacked
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import logic
@@ -43,6 +43,20 @@ def repeated(x: Operand, count: int, axis: Axes) -> Result:
     x = with_shape(x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
     x = broadcast_to(x, (*shape[: axis + 1], count, *shape[axis + 1 :]))
     return with_shape(x, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
+
+
+@implements(np.resize, numeric=("a",), structural=("new_shape",))
+def resize(a: Operand, new_shape: Operand) -> Result:
+    x = operand(a)
+    shape = tuple(int(n) for n in new_shape) if isinstance(new_shape, (tuple, list, np.ndarray)) else (int(new_shape),)
+    if any(n < 0 for n in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    size = int(np.prod(shape, dtype=np.int64))
+    if x.type.size == 0 or size == 0:
+        return Literal(0, array_type(shape, x.type.dtype))
+    flat = with_shape(x, (1, x.type.size))
+    times = -(-size // x.type.size)
+    return with_shape(part(with_shape(broadcast_to(flat, (times, x.type.size)), (times * x.type.size,)), 0, 0, size), shape)
 
 
 # ---- shifting and reversing
@@ -279,6 +293,41 @@ def _triangle(x: Operand, k: int, lower: bool) -> Result:
 
 implements(np.tril, numeric=("m",), structural=("k",))(lambda m, k=0: _triangle(m, k, True))
 implements(np.triu, numeric=("m",), structural=("k",))(lambda m, k=0: _triangle(m, k, False))
+
+
+# ---- blocks
+
+
+def _depth(arrays: Operand) -> int:
+    """How many lists stand around each array: as many around each."""
+    if isinstance(arrays, tuple):
+        raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit conversion from tuple")
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("List at arrays cannot be empty")
+    depths = {_depth(x) for x in arrays}
+    if len(depths) != 1:
+        raise ValueError("List depths are mismatched: each array must stand in as many lists")
+    return depths.pop() + 1
+
+
+def _largest_ndim(arrays: Operand) -> int:
+    return max(_largest_ndim(x) for x in arrays) if isinstance(arrays, list) else operand(arrays).type.ndim
+
+
+def _joined_blocks(arrays: Operand, depth: int, ndim: int) -> Result:
+    """Lists of the innermost level are joined along the last axis, those around them along the one before."""
+    if not isinstance(arrays, list):
+        x = operand(arrays)
+        return with_shape(x, (*[1] * (ndim - x.type.ndim), *x.type.shape))
+    return joined([as_array(_joined_blocks(x, depth - 1, ndim)) for x in arrays], ndim - depth)
+
+
+@implements(np.block, numeric=("arrays",))
+def block(arrays: Operand) -> Result:
+    depth = _depth(arrays)
+    return as_array(_joined_blocks(arrays, depth, max(depth, _largest_ndim(arrays))))
 
 
 # ---- selecting along an axis

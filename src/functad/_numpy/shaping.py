@@ -425,7 +425,7 @@ def _writes(name: str, cure: str) -> Implementation:
 
 
 for _name, _cure in dict(
-    copyto="use np.where(mask, new, old), or functad.numpy's full and full_like where NumPy's called it",
+    copyto="use np.where(mask, new, old), or `import functad.numpy as np`, whose full and full_like do, where these called it",
     putmask="use np.where(mask, new, old)", place="use np.where(mask, new, old)",
     put="use np.where(np.arange(x.size) == i, v, x), or build the array with np.stack", put_along_axis="build the array with np.where",
     fill_diagonal="use x * (1 - np.eye(n)) + np.diag(v)",

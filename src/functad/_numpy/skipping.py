@@ -7,7 +7,7 @@ import numpy as np
 from functad._core.program import Literal
 from functad._core.types import array_type
 from functad._numpy.arguments import NO_VALUE, Axes, DTypeLike, Operand, Result, Value
-from functad._numpy.dispatch import implements
+from functad._numpy.dispatch import implements, refuse
 from functad._numpy.promote import as_bool, broadcast_to, cast, operand
 from functad._numpy.reducing import (
     count_of,
@@ -65,6 +65,8 @@ def nanmean(
 
 def _variance(a: Operand, axis: Axes, dtype: DTypeLike, ddof: Operand, keepdims: bool, where: Operand) -> Result:
     x = operand(a)
+    if dtype is not None and np.dtype(dtype).kind != "f":
+        refuse("nanvar", "dtype", dtype, "a spread is real: give a floating-point one")
     x = cast(x, dtype if dtype is not None else inexact_dtype(x.type.dtype))
     mask = _counted(x, where)
     total = sum_of(square_size(apply_ufunc(np.subtract, x, mean_of(x, axis, True, mask))), axis, keepdims, mask)

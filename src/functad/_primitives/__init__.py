@@ -15,6 +15,8 @@ The files, each knowing only those above it:
 * `reduce`: reductions over axes, and the place of an extreme
 * `index`: reading and adding at computed places, and counting
 * `sort`: order
+* `convolution`: one array that moves along another
+* `fourier`: discrete Fourier transforms along one axis
 * `dot`: the product of two arrays summed over pairs of axes
 * `linalg`: linear systems, inverses, determinants, the Cholesky factor
 * `decompositions`: matrices into factors
@@ -28,8 +30,10 @@ The files, each knowing only those above it:
 
 from functad._primitives import bessel as bessel
 from functad._primitives import cond as cond
+from functad._primitives import convolution as convolution
 from functad._primitives import decompositions as decompositions
 from functad._primitives import forms as forms
+from functad._primitives import fourier as fourier
 from functad._primitives import parts as parts
 from functad._primitives import scan as scan
 from functad._primitives import sort as sort

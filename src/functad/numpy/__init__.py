@@ -1,9 +1,10 @@
-"""Drop-in for `import numpy as np` where creation and conversion must know traced values.
+"""Drop-in for `import numpy as np` where lists, creation and conversion must know traced values.
 
 NumPy hands most of its functions over to traced arguments, but not those that make arrays: `np.array([x, y])` builds an array of objects,
-`np.asarray(x, dtype=float)` and `np.full(3, x)` ask a traced x for its number.  The functions here accept traced values, nested lists of them among
-plain numbers, and traced bounds; given nothing traced they are NumPy's own.  Every other name is NumPy's, so that `functad.numpy.sin is numpy.sin`,
-and the names of the Python array API standard are there as NumPy spells them.
+`np.asarray(x, dtype=float)` and `np.full(3, x)` ask a traced x for its number, and `np.mean([x, y])` does not see what is in the list.  The
+functions here accept traced values, nested lists of them among plain numbers, and traced bounds; given nothing traced they give what NumPy's do.
+Ufuncs, types, constants and modules are NumPy's, so that `functad.numpy.sin is numpy.sin`; the names of the Python array API standard are there as
+NumPy spells them.
 """
 
 import builtins
@@ -17,12 +18,22 @@ from functad._core.recorder import Door, answer
 from functad._core.tracer import Tracer
 from functad._numpy import promote as _promote
 from functad._numpy.arguments import DType, DTypeLike, Implementation, Operand, Result
-from functad._numpy.dispatch import DOORS, record_call, refuse
+from functad._numpy.dispatch import record_call, refuse
 from functad._primitives import elementwise as _elementwise
 from functad._primitives.index import iota
+from functad.numpy import fft as fft
+from functad.numpy import linalg as linalg
+from functad.numpy._conversions import fromiter as fromiter
+from functad.numpy._conversions import vectorize as vectorize
+from functad.numpy._lists import nested_lists, replacements, traced_within
 
-_OWN = ["arange", "array", "asanyarray", "asarray", "ascontiguousarray", "full", "full_like", "take"]
+_OWN = [
+    "arange", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "fromiter", "full", "full_like",
+    "require", "vectorize",
+]  # fmt: skip
 __all__ = sorted({*np.__all__, *_OWN})
+
+globals().update({name: function for name, function in replacements(np).items() if name not in _OWN})
 
 
 def __getattr__(name: str) -> object:
@@ -34,22 +45,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*dir(np), *_OWN})
-
-
-def _traced(x: Operand) -> bool:
-    """Whether a traced value is in it."""
-    if isinstance(x, (list, tuple)):
-        return builtins.any(map(_traced, x))
-    if isinstance(x, np.ndarray) and x.dtype == object:
-        return builtins.any(map(_traced, x.flat))
-    return isinstance(x, Tracer)
-
-
-def _lists(x: Operand) -> Result:
-    """Arrays of objects as nested lists."""
-    if isinstance(x, (list, tuple)):
-        return [_lists(part) for part in x]
-    return _lists(x.tolist()) if isinstance(x, np.ndarray) and x.dtype == object else x
 
 
 def _door(name: str, implementation: Implementation, numeric: Sequence[str], structural: Sequence[str] = ()) -> Implementation:
@@ -116,17 +111,17 @@ def array(
     array([[ 0.,  1.],
            [-1., -0.]])
     """
-    if not _traced(object):
+    if not traced_within(object):
         return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like)
     _check("array", order, like)
-    return _ARRAY(object=_lists(object), dtype=_known(dtype), ndmin=ndmin)
+    return _ARRAY(object=nested_lists(object), dtype=_known(dtype), ndmin=ndmin)
 
 
 def _conversion(name: str) -> Implementation:
     original = getattr(np, name)
 
     def convert(a: Operand, dtype: DTypeLike = None, order: str | None = None, **keywords: Operand) -> Result:
-        if not _traced(a):
+        if not traced_within(a):
             return original(a, dtype, **({} if order is None else {"order": order}), **keywords)
         _check(name, order)
         for keyword, given in keywords.items():
@@ -135,7 +130,7 @@ def _conversion(name: str) -> Implementation:
         ndmin = 1 if name == "ascontiguousarray" else 0
         if isinstance(a, Tracer) and not keywords.get("copy") and (dtype is None or np.dtype(dtype) == a.dtype) and a.ndim >= ndmin:
             return a
-        return _ARRAY(object=_lists(a), dtype=_known(dtype), ndmin=ndmin)
+        return _ARRAY(object=nested_lists(a), dtype=_known(dtype), ndmin=ndmin)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"""np.{name}; nested lists may mix traced values, arrays and numbers.
@@ -169,6 +164,103 @@ def _conversion(name: str) -> Implementation:
 asarray = _conversion("asarray")
 asanyarray = _conversion("asanyarray")
 ascontiguousarray = _conversion("ascontiguousarray")
+
+
+def asfortranarray(a: Operand, dtype: DTypeLike = None, *, like: Operand = None) -> Result:
+    """np.asfortranarray; the layout of a traced value means nothing.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype, optional
+    like
+        Refused for traced values.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    UnsupportedArgumentError
+        With traced values, for `like`.
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.grad(lambda x: np.sum(np.asfortranarray([x, 2 * x])))(1.0)
+    np.float64(3.0)
+    """
+    return asarray(a, dtype, like=like) if traced_within(a) else np.asfortranarray(a, dtype, like=like)
+
+
+def asarray_chkfinite(a: Operand, dtype: DTypeLike = None, order: str | None = None) -> Result:
+    """np.asarray_chkfinite; a traced value is asked whether it is finite.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype, optional
+    order
+        As NumPy's.  For traced values it means nothing.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If an element is infinite or NaN.
+    NoValueError
+        Where there is no value while tracing (under `jit` or `vmap`).
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.grad(lambda x: np.sum(np.asarray_chkfinite([x, 2 * x])))(1.0)
+    np.float64(3.0)
+    """
+    if not traced_within(a):
+        original: Operand = np.asarray_chkfinite  # its overloads do not know that a dtype may be anything
+        return original(a, dtype, order)
+    out = asarray(a, dtype, order)
+    if out.dtype.kind in "fc" and not np.all(np.isfinite(out)):
+        raise ValueError("array must not contain infs or NaNs")
+    return out
+
+
+def require(a: Operand, dtype: DTypeLike = None, requirements: Operand = None, *, like: Operand = None) -> Result:
+    """np.require; a traced value meets every requirement but "W", since it cannot be written to.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype, optional
+    requirements : str or sequence of str, optional
+    like
+        Refused for traced values.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    UnsupportedArgumentError
+        With traced values, for `like` and the requirement of writing.
+
+    Examples
+    --------
+    >>> import functad as fd, functad.numpy as np
+    >>> fd.grad(lambda x: np.sum(np.require([x, 2 * x], float, "C")))(1.0)
+    np.float64(3.0)
+    """
+    if not traced_within(a):
+        return np.require(a, dtype, requirements, like=like)
+    if requirements and {"W", "WRITEABLE"} & {str(r).upper() for r in requirements}:
+        refuse("require", "requirements", requirements, "traced values cannot be written to")
+    return asanyarray(a, dtype, like=like)
 
 
 def _full(fill_value: Operand, shape: Operand, dtype: DTypeLike) -> Result:
@@ -207,11 +299,11 @@ def full(shape: Operand, fill_value: Operand, dtype: Operand = None, order: Oper
     >>> fd.grad(lambda x: np.sum(np.full((2, 3), x)))(1.0)
     np.float64(6.0)
     """
-    if not _traced(fill_value):
+    if not traced_within(fill_value):
         return np.full(shape, fill_value, dtype, order, device=device, like=like)
     _check("full", order, like)
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    return _FULL(fill_value=_lists(fill_value), shape=sizes, dtype=_known(dtype))
+    return _FULL(fill_value=nested_lists(fill_value), shape=sizes, dtype=_known(dtype))
 
 
 def full_like(
@@ -247,7 +339,7 @@ def full_like(
     >>> fd.grad(lambda x: np.sum(np.full_like(np.zeros(4), x)))(1.0)
     np.float64(4.0)
     """
-    if _traced(a) or not _traced(fill_value):
+    if traced_within(a) or not traced_within(fill_value):
         return np.full_like(a, fill_value, dtype, order, subok, shape, device=device)
     like = np.asarray(a)
     return full(like.shape if shape is None else shape, fill_value, like.dtype if dtype is None else dtype, order)
@@ -289,7 +381,7 @@ def arange(start: Operand, stop: Operand = None, step: Operand = 1, dtype: DType
     """
     begin: Operand = 0 if stop is None else start
     end = start if stop is None else stop
-    if not _traced([begin, end, step]):
+    if not traced_within([begin, end, step]):
         original: Operand = np.arange  # its overloads do not know that a step may be anything
         return original(begin, end, step, dtype, device=device, like=like)
     _check("arange", None, like)
@@ -303,37 +395,3 @@ def arange(start: Operand, stop: Operand = None, step: Operand = 1, dtype: DType
 def _whole(x: Operand) -> int:
     count: int = math.ceil(x)
     return count
-
-
-def take(a: Operand, indices: Operand, axis: int | None = None, out: Operand = None, mode: str = "raise") -> Result:
-    """np.take, whose indices may be traced where the array is not: NumPy asks only the array.
-
-    Parameters
-    ----------
-    a : array_like
-    indices : array_like of int
-    axis : int, optional
-    out
-        Refused with traced values.
-    mode : {"raise", "wrap", "clip"}
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    MutationError
-        For `out` with traced values.
-
-    Examples
-    --------
-    >>> import functad as fd, functad.numpy as np
-    >>> table = np.array([0.0, 1.0, 4.0])
-    >>> fd.jit(lambda x: np.take(table, np.argmax(x)))(np.array([0.0, 2.0, 3.0]))
-    np.float64(4.0)
-    """
-    if not _traced([a, indices]):
-        original: Operand = np.take  # its overloads do not know that an operand may be anything
-        return original(a, indices, axis, out, mode)
-    return DOORS[np.take](a, indices, axis, out, mode)
