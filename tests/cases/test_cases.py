@@ -11,7 +11,6 @@ from .table import CASES
 
 # Not covered yet: refused with a cure.  Take a case off the list when its function comes.
 REFUSED = {
-    "sinc_at_zero": "np.sinc is beyond the first hundred functions",
     "logsumexp_b_zero": "scipy.special takes no traced values",
     "rfft_odd_length": "np.fft has no rules yet",
 }
