@@ -54,6 +54,8 @@ INSIDE = [
     (np.power, lambda x, y: x**y, [(4, 0), (4, 1), (4, 2), (1, 0), (1, 3), (0.5, -2), (1e-3, 0), (1e5, 0)]),
     (np.hypot, mpmath.hypot, [(3, 4), (0, 2), (2, 0), (-1, 1), (1, 1e-9), (1e-9, 1), (1e-150, 1e-150)]),
     (np.logaddexp, log_of_sum(mpmath.e), [(1, 1), (0, 0), (0, 40), (40, 0), (-700, -700), (700, 710)]),
+    (np.float_power, lambda x, y: x**y, [(4, 0), (4, 2), (1, 1)]),
+    (np.logaddexp2, log_of_sum(2), [(1, 1), (0, 40), (40, 0), (-700, -700)]),
     (np.arctan2, mpmath.atan2, [(1, 1), (0, 2), (2, 0), (-1, 2), (-3, -3), (1, 1e-9), (1e-9, 1)]),
 ]
 CASES = [
@@ -89,6 +91,29 @@ LIMITS = [
     (np.logaddexp, (1, -INF), [[0, 0], [0, 0]]),
     (np.logaddexp, (INF, 1), [[0, 0], [0, 0]]),
 ]
+
+
+SLOPES = {
+    "arcsin": (np.arcsin, mpmath.asin),
+    "arccos": (np.arccos, mpmath.acos),
+    "arctan": (np.arctan, mpmath.atan),
+    "arctanh": (np.arctanh, mpmath.atanh),
+    "arcsinh": (np.arcsinh, mpmath.asinh),
+    "tanh": (np.tanh, mpmath.tanh),
+    "logaddexp": (lambda x: np.logaddexp(x, 0.0), lambda x: mpmath.log1p(mpmath.exp(x))),
+    "slope of logaddexp": (fd.grad(lambda x: np.logaddexp(x, 0.0)), lambda x: 1 / (1 + mpmath.exp(-x))),
+}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+@pytest.mark.parametrize("x", [1e-200, -1e-9, 1e-3, -0.3, 0.97, 1 - 1e-9])
+def test_second_derivatives_do_not_cancel(name, x):
+    f, truth = SLOPES[name]
+    with mpmath.workdps(900):
+        at, h = mpmath.mpf(x), abs(mpmath.mpf(x)) * mpmath.mpf(10) ** -40
+        expected = float((truth(at + h) - 2 * truth(at) + truth(at - h)) / h**2)
+    np.testing.assert_allclose(fd.grad(fd.grad(f))(x), expected, rtol=4e-15)
+    np.testing.assert_allclose(fd.jit(fd.grad(fd.grad(f)))(x), expected, rtol=4e-15)
 
 
 PAIRS = {"grad of grad": (fd.grad, fd.grad), "jacfwd of jacrev": (fd.jacfwd, fd.jacrev), "jacrev of jacfwd": (fd.jacrev, fd.jacfwd)}

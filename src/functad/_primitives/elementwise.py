@@ -195,7 +195,9 @@ logaddexp2: Primitive = elementwise(
 )  # fmt: skip
 sigmoid: Primitive = elementwise(
     "sigmoid", lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))).astype(x.dtype)[()],
-    [lambda t, out, x: scale(t, mul(out, sigmoid(neg(x))))], "sigmoid_{d}({0})", dtype=lambda x: x, domain=[(-3, 3)], cost=10,
+    # the square of the secant, and not out * (1 - out), of which the derivative cancels near 0
+    [lambda t, out, x: scale(t, mul(constant(0.25, x), sech_squared(mul(constant(0.5, x), x))))], "sigmoid_{d}({0})", dtype=lambda x: x,
+    domain=[(-3, 3)], cost=10,
 )  # fmt: skip
 
 # ---- roots
@@ -261,15 +263,17 @@ sech_squared: Primitive = elementwise(
 )  # fmt: skip
 
 
-def _one_minus_square(x: Value) -> Value:
-    return mul(sub(ones_like(x), x), add(ones_like(x), x))
-
-
+one_minus_square: Primitive = elementwise(
+    "one_minus_square", lambda x: (1 - x) * (1 + x), [lambda t, out, x: scale(t, mul(constant(-2, x), x))],
+    lambda codes, out, x: f"(({out}(1.0) - {x}) * ({out}(1.0) + {x}))" if out[0] == "f" else f"multiply_{out}({out}(1.0) - {x}, {out}(1.0) + {x})",
+    dtype=lambda x: x, domain=[(-0.8, 0.8)], kinds="fc", cost=3,
+    note="(1 - x)(1 + x), which does not cancel near 1; nor does its derivative near 0, as that of the two factors would",
+)  # fmt: skip
 arcsin: Primitive = elementwise(
-    "arcsin", np.arcsin, [lambda t, out, x: over(t, sqrt(_one_minus_square(x)))], "arcsin_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
+    "arcsin", np.arcsin, [lambda t, out, x: over(t, sqrt(one_minus_square(x)))], "arcsin_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
 )  # fmt: skip
 arccos: Primitive = elementwise(
-    "arccos", np.arccos, [lambda t, out, x: neg(over(t, sqrt(_one_minus_square(x))))], "arccos_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
+    "arccos", np.arccos, [lambda t, out, x: neg(over(t, sqrt(one_minus_square(x))))], "arccos_{d}({0})", domain=[(-0.8, 0.8)], kinds="f", cost=15,
 )  # fmt: skip
 arctan: Primitive = elementwise(
     "arctan", np.arctan, [lambda t, out, x: over(t, add(ones_like(x), square(x)))], "arctan_{d}({0})", domain=[(-3, 3)], kinds="fc", cost=15,
@@ -301,7 +305,7 @@ arccosh: Primitive = elementwise(
     domain=[(1.5, 4)], cost=20,
 )  # fmt: skip
 arctanh: Primitive = elementwise(
-    "arctanh", np.arctanh, [lambda t, out, x: over(t, _one_minus_square(x))], "arctanh_{d}({0})", domain=[(-0.8, 0.8)], kinds="fc", cost=20,
+    "arctanh", np.arctanh, [lambda t, out, x: over(t, one_minus_square(x))], "arctanh_{d}({0})", domain=[(-0.8, 0.8)], kinds="fc", cost=20,
 )  # fmt: skip
 
 # ---- pieces
