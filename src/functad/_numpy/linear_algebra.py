@@ -110,7 +110,7 @@ def _tensorsolve(a: Operand, b: Operand, axes: Operand = None) -> Result:
     n = x.type.ndim
     moved = [] if axes is None else [axis_of(k, n) for k in axes]
     x = reordered(x, [*[i for i in range(n) if i not in moved], *moved])
-    shape = x.type.shape[y.type.ndim :]
+    shape = x.type.shape[-(n - y.type.ndim) :]  # all of it where there is no more, as NumPy
     size = int(np.prod(shape, dtype=int))
     if x.type.size != size**2:
         raise linalg.MatrixShapeError(f"np.linalg.tensorsolve: an array of shape {x.type.shape} is no square system for {y.type.shape}")

@@ -20,7 +20,7 @@ from functad._primitives import elementwise as e
 from functad._primitives.shape import concatenate
 
 __all__ = [
-    "DATA", "count_of", "extreme_door", "extreme_of", "fold", "inexact_dtype", "mean_of", "place_door", "running", "running_door",
+    "DATA", "count_of", "degrees", "extreme_door", "extreme_of", "fold", "inexact_dtype", "mean_of", "place_door", "running", "running_door",
     "square_size", "sum_of", "total_door",
 ]  # fmt: skip
 
@@ -134,7 +134,7 @@ def square_size(x: Value) -> Result:
     return e.add(e.square(logic.real(x)), e.square(logic.imag(x))) if x.type.dtype.kind == "c" else e.square(x)
 
 
-def _degrees(ddof: Operand, correction: Operand) -> Operand:
+def degrees(ddof: Operand, correction: Operand) -> Operand:
     """What is taken from the count, whichever of its two names was used."""
     if correction is NO_VALUE:
         return ddof
@@ -166,7 +166,7 @@ def _spread_door(function: Operand, last: Callable[[Result], Result]) -> None:
         a: Operand, axis: Axes = None, dtype: DTypeLike = None, out: object = None, ddof: Operand = 0, keepdims: bool = NO_VALUE, *,
         where: Operand = NO_VALUE, mean: Operand = NO_VALUE, correction: Operand = NO_VALUE,
     ) -> Result:  # fmt: skip
-        return last(_variance(name, a, axis, dtype, _degrees(ddof, correction), keepdims, where, mean))
+        return last(_variance(name, a, axis, dtype, degrees(ddof, correction), keepdims, where, mean))
 
 
 _spread_door(np.var, lambda variance: variance)

@@ -6,11 +6,12 @@ import numpy as np
 
 from functad._core.program import Literal
 from functad._core.types import array_type
-from functad._numpy.arguments import NO_VALUE, Axes, DTypeLike, Operand, Result, Value
+from functad._numpy.arguments import NO_VALUE, Axes, DTypeLike, Operand, Result, Value, given
 from functad._numpy.dispatch import implements, refuse
 from functad._numpy.promote import as_bool, broadcast_to, cast, operand
 from functad._numpy.reducing import (
     count_of,
+    degrees,
     extreme_door,
     extreme_of,
     fold,
@@ -63,13 +64,14 @@ def nanmean(
     return mean_of(x, axis, keepdims, _counted(x, where), dtype)
 
 
-def _variance(a: Operand, axis: Axes, dtype: DTypeLike, ddof: Operand, keepdims: bool, where: Operand) -> Result:
+def _variance(a: Operand, axis: Axes, dtype: DTypeLike, ddof: Operand, keepdims: bool, where: Operand, mean: Operand) -> Result:
     x = operand(a)
     if dtype is not None and np.dtype(dtype).kind != "f":
         refuse("nanvar", "dtype", dtype, "a spread is real: give a floating-point one")
     x = cast(x, dtype if dtype is not None else inexact_dtype(x.type.dtype))
     mask = _counted(x, where)
-    total = sum_of(square_size(apply_ufunc(np.subtract, x, mean_of(x, axis, True, mask))), axis, keepdims, mask)
+    centre = operand(mean) if given(mean) else mean_of(x, axis, True, mask)
+    total = sum_of(square_size(apply_ufunc(np.subtract, x, centre)), axis, keepdims, mask)
     count = apply_ufunc(np.subtract, count_of(x, axis, keepdims, mask, total.type.dtype), ddof)
     found = apply_ufunc(np.true_divide, total, count)
     enough = apply_ufunc(np.greater, count, 0)
@@ -77,12 +79,12 @@ def _variance(a: Operand, axis: Axes, dtype: DTypeLike, ddof: Operand, keepdims:
 
 
 def _spread_door(function: Operand, last: Callable[[Result], Result]) -> None:
-    @implements(function, numeric=("a", "where"), structural=("axis", "ddof"))
+    @implements(function, numeric=("a", "where", "mean"), structural=("axis", "ddof", "correction"))
     def implementation(
         a: Operand, axis: Axes = None, dtype: DTypeLike = None, out: object = None, ddof: Operand = 0, keepdims: bool = NO_VALUE, *,
-        where: Operand = NO_VALUE,
+        where: Operand = NO_VALUE, mean: Operand = NO_VALUE, correction: Operand = NO_VALUE,
     ) -> Result:  # fmt: skip
-        return last(_variance(a, axis, dtype, ddof, keepdims, where))
+        return last(_variance(a, axis, dtype, degrees(ddof, correction), keepdims, where, mean))
 
 
 _spread_door(np.nanvar, lambda variance: variance)

@@ -187,7 +187,7 @@ def over(t: Value, p: Value) -> Value:
 def apply(op: Rule, t: Value, p: Value) -> Value:
     """op(t, p) for an op that is linear in t, moved inside whatever gave t structural zeros."""
     if isinstance(t, Literal):  # a zero takes the result's dtype: `op` may cast
-        return Literal(t.value, t.type.with_dtype(p.type.dtype)) if t.is_zero() else op(t, p)
+        return Literal(0, t.type.with_dtype(p.type.dtype)) if t.is_zero() else op(t, p)
     made = maker(t)
     if made is None:
         return op(t, p)
