@@ -1,6 +1,7 @@
 """Gradients step by step: long paths that were never seen, beside the program that would be made of them."""
 
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -285,6 +286,25 @@ def test_a_taped_pullback_holds_copies_and_may_be_called_again():
     np.testing.assert_array_equal(aux["x"], [1.0, 2.0])
     with pytest.raises(fd.errors.ShapeMismatchError):
         pullback(np.ones(3))
+
+
+@pytest.mark.usefixtures("every_path")
+def test_a_large_captured_array_is_copied_once_however_often_it_is_used():
+    matrix = np.random.default_rng(0).normal(size=(200, 200)) / 20.0
+
+    def f(x):
+        for _ in range(40):
+            x = np.tanh(matrix @ x)
+        return x
+
+    tracemalloc.start()
+    _, pullback = fd.vjp(f, np.ones(200))
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert size < 5 * matrix.nbytes
+    expected = pullback(np.ones(200))[0]
+    matrix[:] = 0.0
+    np.testing.assert_array_equal(pullback(np.ones(200))[0], expected)
 
 
 @pytest.mark.usefixtures("every_path")

@@ -3,6 +3,7 @@
 import copy
 import functools
 import numbers
+import pickle
 
 import numpy as np
 import pytest
@@ -129,6 +130,22 @@ def test_a_tracer_stays_recognisable_and_copies_keep_the_derivative():
         return np.sum(copy.copy(x) * copy.deepcopy({"a": x})["a"])
 
     np.testing.assert_array_equal(fd.grad(f)(np.array([1.0, 2.0])), [2.0, 4.0])
+
+
+@pytest.mark.parametrize("x", [0.5, np.ones(2)])
+def test_a_tracer_cannot_be_pickled(x):
+    with pytest.raises(fd.errors.ConversionError, match="cannot be pickled"):
+        fd.grad(lambda x: np.sum(pickle.loads(pickle.dumps(x))))(x)
+
+
+def test_a_tracer_in_a_cache_is_named_as_such():
+    @functools.cache
+    def square(x):
+        return x * x
+
+    assert fd.grad(square)(2.0) == 4.0
+    with pytest.raises(fd.errors.EscapedTracerError, match="a cache of functools"):
+        fd.grad(square)(2.0)
 
 
 def test_an_array_is_not_hashable_and_a_number_is_found_in_a_dict():

@@ -70,6 +70,20 @@ def test_without_a_single_value_the_cure_is_named(transform, index):
         transform(fd.grad(lambda x: np.sum(LEVELS[index(x)] * x[0])))(x)
 
 
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: fd.scan(lambda total, i: (total + LEVELS[i] * x, None), 0.0, np.arange(2))[0], "the body of scan"),
+        (lambda x: fd.cond(x > 0, lambda y: LEVELS[y.astype(int)] * y, lambda y: y, x), "a branch of cond"),
+        (lambda x: fd.while_loop(lambda y: LEVELS[y.astype(int)] > 9, lambda y: y, x) * x, "the condition of while_loop"),
+    ],
+)
+@pytest.mark.parametrize("transform", [lambda f: f, fd.value_and_grad, fd.jit])
+def test_the_cure_is_named_inside_of_control_flow(transform, function, reason):
+    with pytest.raises(fd.errors.TracedIndexError, match=rf"(?s){reason}.*functad\.numpy\.take\(y, i\).*test_plain_lookups"):
+        transform(function)(np.float64(0.5))
+
+
 def test_the_cure_works():
     x = np.array([0.1, 0.35, 0.77, 0.2, 0.3, 0.4])
     f = lambda x: fnp.take(LEVELS, np.argsort(x), mode="clip") @ x

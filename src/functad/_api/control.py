@@ -13,6 +13,7 @@ import numpy as np
 
 from functad import tree
 from functad._api.call import executable, leaf_type
+from functad._api.presenting import presentable
 from functad._core.program import Program, without_dead
 from functad._core.recorder import Door, record, stage, trace, unary
 from functad._core.tracer import Tracer
@@ -25,7 +26,7 @@ from functad._primitives.cond import cond as cond_primitive
 from functad._primitives.inner_programs import memoised, parts
 from functad._primitives.scan import hoisted_scan
 from functad._primitives.while_loop import while_loop as while_primitive
-from functad.errors import ShapeMismatchError, TreeMismatchError, UnsupportedArgumentError
+from functad.errors import FunctadError, ShapeMismatchError, TreeMismatchError, UnsupportedArgumentError
 from functad.tree import Function, Leaf, Tree
 
 __all__ = ["cond", "scan", "while_loop"]
@@ -98,7 +99,10 @@ def _trace(function: Callable[..., tuple[Sequence[Tree], Tree]], kinds: Sequence
     out: list[Leaf] = []
 
     def run(*tracers: Tracer) -> Sequence[Tree]:
-        leaves, more = function(*tracers)
+        try:
+            leaves, more = function(*tracers)
+        except (FunctadError, IndexError, TypeError, ValueError) as error:
+            raise presentable(error, reason) from None
         out.append(more)
         return leaves
 

@@ -81,8 +81,13 @@ class TapedPullback:
         self, tape: Tape, traced: Traced, active: tuple[bool, ...], count: int, output_structure: TreeDef | None, structure: Structure,
         leaves: Sequence[Leaf],
     ) -> None:  # fmt: skip
-        # copies: a later change to an argument or a captured array does not matter
-        self._inputs = [fresh(x, v.type) for x, v in zip(traced.inputs(), tape.inputs, strict=True)]
+        # copies, so that a later change to an argument or a captured array does not matter; one of what a loop captures at each of its rounds
+        values, kinds = traced.inputs(), [v.type for v in tape.inputs]
+        copies: dict[tuple[int, ArrayType], Leaf] = {}
+        for x, kind in zip(values, kinds, strict=True):
+            if (id(x), kind) not in copies:
+                copies[id(x), kind] = fresh(x, kind)
+        self._inputs = [copies[id(x), kind] for x, kind in zip(values, kinds, strict=True)]
         found, self._saved = tape.forward(self._inputs)
         self.outputs = [fresh(x, a.type) for x, a in zip(found, tape.outputs, strict=True)]
         self._tape, self._program, self._active = tape, traced.program, active

@@ -170,8 +170,8 @@ def lift(builder: Builder | None, x: Any) -> tuple[Any, Any]:
 
 def _escaped() -> EscapedTracerError:
     return EscapedTracerError(
-        "a traced value was used where no trace is open: it was kept (in a global, a list, an attribute) after the traced function had "
-        "returned, or handed to another thread.  Return it from the function instead"
+        "a traced value was used where no trace is open: it was kept (in a global, a list, an attribute, a cache of functools) after the traced "
+        "function had returned, or handed to another thread.  Return it from the function instead"
     )
 
 

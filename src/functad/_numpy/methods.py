@@ -156,6 +156,16 @@ install("__pos__", lambda self: make(self.builder, self.atom, self.cell))  # ano
 install("__copy__", lambda self: make(self.builder, self.atom, self.cell))
 install("__deepcopy__", lambda self, memo: make(self.builder, self.atom, self.cell))
 
+
+def _pickled(self: Tracer, protocol: int) -> str:
+    raise ConversionError(
+        "a traced value cannot be pickled, nor sent to another process: it means nothing outside of its trace.  Return it from the function "
+        "instead; has_aux hands it through"
+    )
+
+
+install("__reduce_ex__", _pickled)
+
 # ---- Python's numbers
 
 
