@@ -132,3 +132,24 @@ def test_what_numpy_refuses(call, error):
     for tried in (call, lambda x: fd.jvp(call, (x,), (x,))):
         with pytest.raises(error):
             tried(X)
+
+
+def test_what_drawn_arguments_found():
+    """One case for each difference from NumPy that a walk over the doors has found."""
+    z = np.array([1.0 + 1.0j, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = np.nancumprod(z, dtype="f8")
+    value, tangent = fd.jvp(lambda z: np.nancumprod(z, dtype="f8"), (z,), (z,))
+    np.testing.assert_array_equal(value, expected)
+    np.testing.assert_array_equal(tangent, [1.0, 4.0])
+    call = lambda x: np.nanvar(x, axis=1, correction=1, mean=np.ones((3, 1)))
+    np.testing.assert_allclose(fd.jvp(call, (X,), (X,))[0], call(X))
+    one = np.ones(1)
+    assert fd.jvp(np.linalg.tensorsolve, (one, one), (one, one))[0].shape == np.linalg.tensorsolve(one, one).shape == (1,)
+    call = lambda x: np.extract(np.array([True, False, True]), x)
+    np.testing.assert_array_equal(fd.jvp(call, (X,), (X,))[0], call(X))
+    small = np.array([1, 0, 3], "u1")
+    np.testing.assert_array_equal(fd.jvp(lambda t: np.bincount(small + t.astype("u1")), (0.0,), (0.0,))[0], np.bincount(small))
+    nothing = np.zeros(0)
+    np.testing.assert_array_equal(fd.jvp(lambda x: np.polymul(x, [1.0, 2.0]), (nothing,), (nothing,))[0], np.polymul(nothing, [1.0, 2.0]))
