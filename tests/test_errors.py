@@ -417,7 +417,7 @@ def test_an_error_names_the_users_line_not_the_librarys():
 
 
 def test_a_line_without_a_file_is_no_line():
-    """As in an interactive session: the only frame there is has no file."""
+    """As in an interactive session: the only frame there is has no file.  A thread without `threading` has no other, and no coverage."""
     found, done = [], threading.Event()
     code = compile("found.append(errors.user_line()); done.set()", "<typed>", "exec")
     _thread.start_new_thread(exec, (code, {"found": found, "done": done, "errors": errors}))

@@ -164,7 +164,16 @@ def test_arrays_of_objects():
     def objects(x):
         return np.sum(x * np.array([1.0, 2.0, 3.0], dtype=object))
 
+    def taken_apart(x, order):
+        return np.sum(np.asarray(x)[order] * np.exp(x[: len(order)]))
+
     x = np.array([1.0, -2.0, 0.5])
+    for order in ([0, 1, 2], [2, 0, 1], [0, 1]):
+        value, gradient = fd.value_and_grad(taken_apart)(x, order)
+        n, weights = len(order), np.zeros(3)
+        weights[order] = np.exp(x[:n])
+        assert value == pytest.approx(taken_apart(x, order), rel=1e-15)
+        np.testing.assert_allclose(gradient, weights + np.pad(x[order] * np.exp(x[:n]), (0, 3 - n)), rtol=1e-15)
     for f, slope in ((shuffled, [2, 3, 1]), (mixed, [1, 1, 3]), (prefix, [10, 1, 0]), (objects, [1, 2, 3])):
         value, gradient = fd.value_and_grad(f)(x)
         assert value == f(x)

@@ -11,7 +11,7 @@ from functad._api.derivatives import grad
 from functad._api.mapping import vmap
 from functad._api.products import jvp, linear_transpose, vjp
 from functad._core.interpret import python_function
-from functad._core.program import Literal, without_dead
+from functad._core.program import Equation, Literal, Program, Var, without_dead
 from functad._core.recorder import stage
 from functad._core.types import array_type
 from functad._core.verify import verify
@@ -287,7 +287,9 @@ def test_transposing_a_cond_that_is_linear():
 def test_branches_through_which_no_cotangent_goes():
     kind = array_type((3,), np.float64)
     nothing = stage(lambda x: [Literal(0.0, kind)], [kind])
-    program = stage(lambda p, x: list(primitive(p, neg(x), branches=Branches(nothing, nothing))), [array_type((), np.bool_), kind])
+    p, x, y, out = Var(array_type((), np.bool_)), Var(kind), Var(kind), Var(kind)
+    made = [Equation(neg, [x], {}, [y]), Equation(primitive, [p, y], {"branches": Branches(nothing, nothing)}, [out])]
+    program = verify(Program([p, x], made, [out]))  # recorded, it would have been narrowed
     back = verify(transpose(program, [False, True]))
     (found,) = python_function(back)(np.True_, np.ones(3))
     np.testing.assert_array_equal(found, np.zeros(3))
