@@ -1,4 +1,4 @@
-"""Write the pages that are made from the library itself: reference.md, coverage.md, primitives.md.
+"""Write the pages that are made from the library itself: reference.md, coverage.md, scipy.md, primitives.md.
 
     python docs/generate.py            writes them
     python docs/generate.py --check    writes nothing; ends with 1 if a page is out of date
@@ -21,9 +21,13 @@ import functad as fd
 from functad._core.primitive import REGISTRY, Call, Expression, Fold, Host, Missing, Primitive, View
 from functad._core.tracer import Tracer
 from functad._numpy.dispatch import DOORS
+from functad._numpy.special import meet_scipy
+from functad._numpy.ufuncs import UFUNCS
+from functad._primitives.special import in_scipy
 from functad.testing import check_grads
 
 HERE = Path(__file__).resolve().parent
+meet_scipy()
 NOTE = "<!-- Written by docs/generate.py: change the library or that script, not this page. -->\n\n"
 
 
@@ -217,6 +221,11 @@ def only_refuses(call: Any) -> bool:
     return call.__qualname__.startswith(("_writes.", "_refuse_general."))
 
 
+def of_scipy(function: Any) -> bool:
+    """Whether a ufunc is none of NumPy's."""
+    return isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function
+
+
 def door_rows(kind: str) -> list[tuple[str, ...]]:
     """Rows of the table of ufuncs or of functions."""
     methods: dict[Any, list[str]] = {}
@@ -225,7 +234,7 @@ def door_rows(kind: str) -> list[tuple[str, ...]]:
             methods.setdefault(key[0], []).append(f"`{key[1]}`")
     rows = []
     for function, call in DOORS.items():
-        if isinstance(function, tuple) or isinstance(function, np.ufunc) != (kind == "ufunc") or only_refuses(call):
+        if isinstance(function, tuple) or of_scipy(function) or isinstance(function, np.ufunc) != (kind == "ufunc") or only_refuses(call):
             continue
         about = re.sub(r"^np\.[\w.]+\W+", "", first_line(call)) if kind == "function" and call.__doc__ else ""
         notes = [about[0].upper() + about[1:].rstrip(".") + "."] if about else []
@@ -271,6 +280,42 @@ def coverage() -> str:
     return text
 
 
+# ---- scipy.md
+
+
+def scipy_rows() -> list[tuple[str, ...]]:
+    """SciPy's ufuncs: name, operands without a derivative, where it runs."""
+    import scipy.special
+
+    rows = []
+    for ufunc in UFUNCS:
+        if not of_scipy(ufunc) or not hasattr(scipy.special, ufunc.__name__):
+            continue
+        op = UFUNCS[ufunc]
+        refused = (
+            [str(i + 1) for i, p in enumerate(op.partials) if getattr(p, "__qualname__", "").startswith("refused.")]
+            if isinstance(op, Primitive)
+            else []
+        )
+        where = "" if isinstance(op, Primitive) and op.kernel.emit is not in_scipy else "SciPy, between kernels"
+        rows.append((f"`{ufunc.__name__}`", "refused in operand " + ", ".join(refused) if refused else "", where))
+    return sorted(rows)
+
+
+def scipy_page() -> str:
+    """What of SciPy works."""
+    rows = scipy_rows()
+    return (
+        NOTE
+        + (
+            "# What of SciPy works\n\n## Ufuncs of scipy.special\n\n"
+            f"{len(rows)} ufuncs take traced values as they are, real ones. Each has derivatives of every order in its arguments; an order or a\n"
+            "parameter in which the derivative is no such function is refused with that reason.\n\n"
+        )
+        + table(("ufunc", "derivative", "runs in"), [(n, d, w or "the kernel") for n, d, w in rows])
+    )
+
+
 # ---- primitives.md
 
 KINDS = {
@@ -300,6 +345,8 @@ def kernel_form(op: Primitive) -> str:
             return f"routine: {kind}"
         case View():
             return "index map"
+        case Expression(emit) if emit is in_scipy:
+            return "SciPy, between kernels"
         case Expression():
             return "expression"
     raise AssertionError(op)
@@ -346,7 +393,7 @@ def primitives() -> str:
     return text.rstrip() + "\n"
 
 
-PAGES = {"reference.md": reference, "coverage.md": coverage, "primitives.md": primitives}
+PAGES = {"reference.md": reference, "coverage.md": coverage, "scipy.md": scipy_page, "primitives.md": primitives}
 
 
 def main(arguments: list[str]) -> int:

@@ -24,6 +24,7 @@ Its files, each of which knows only those above it:
 * `methods`: the rest of ndarray's face: attributes, methods, conversions, writing
 * `norms`: norms of vectors and matrices
 * `linear_algebra`: systems, inverses, decompositions
+* `special`: SciPy's ufuncs, when one is met
 """
 
 from functad._numpy import algebra as algebra
@@ -45,5 +46,6 @@ from functad._numpy import reducing as reducing
 from functad._numpy import shaping as shaping
 from functad._numpy import skipping as skipping
 from functad._numpy import sorting as sorting
+from functad._numpy import special as special
 from functad._numpy import ufunc_methods as ufunc_methods
 from functad._numpy import ufuncs as ufuncs

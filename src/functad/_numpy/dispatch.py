@@ -199,6 +199,7 @@ _TAKE_LIKE = {
 }  # fmt: skip
 
 
+LATE: dict[str, Callable[[], None]] = {}  # package -> what gives its ufuncs their doors: called when one is met, which is not before it is imported
 PLAIN_CALLS: dict[np.ufunc, Door] = {}  # ufuncs whose calls without keywords are recorded as they are
 
 
@@ -207,6 +208,10 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, *
         door = PLAIN_CALLS.get(ufunc)
         if door is not None:
             return unary(door, inputs[0]) if len(inputs) == 1 else binary(door, *inputs)
+    if ufunc not in DOORS:
+        for package, meet in LATE.items():
+            if package in sys.modules:
+                meet()
     found = DOORS.get(ufunc)
     if found is None or (method != "__call__" and (ufunc, method) not in DOORS):
         raise unsupported(ufunc, method)

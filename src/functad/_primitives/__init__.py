@@ -1,4 +1,4 @@
-"""Every operation, declared once.  Importing this package fills the registry.
+"""Every operation, declared once.  Importing this package fills the registry, save with the functions of SciPy's, which need SciPy.
 
 The files, each knowing only those above it:
 
@@ -22,6 +22,8 @@ The files, each knowing only those above it:
 * `cond`: one of two computations
 * `scan`: a loop with a fixed number of steps
 * `while_loop`: a loop while a condition holds
+* `special`: functions of scipy.special: gamma, error functions, distributions, entropies.  Not imported before SciPy is met
+* `bessel`: more of them: Bessel functions, integrals, hypergeometric and elliptic functions.  Not imported before SciPy is met
 """
 
 from functad._primitives import cond as cond
