@@ -52,6 +52,12 @@ MODULES = {
     "functad.tree": "Pytrees.",
     "functad.errors": "One class for each mistake; [errors](errors.md) has cause, example and cure of each.",
     "functad.numpy": "`import functad.numpy as np` is NumPy with these functions replaced; all other names are NumPy's own.",
+    "functad.scipy.special": "`scipy.special` with these functions replaced; all other names are SciPy's own.",
+    "functad.scipy.linalg": "`scipy.linalg` with these functions replaced; all other names are SciPy's own.",
+    "functad.scipy.integrate": "Sums over samples.",
+    "functad.scipy.signal": "Convolution.",
+    "functad.scipy.ndimage": "Linear interpolation.",
+    "functad.scipy.stats": "Distributions; which functions of each take traced values is in [what of SciPy works](scipy.md).",
 }
 
 
@@ -61,15 +67,15 @@ def signature(thing: Any) -> str:
         if not issubclass(thing, BaseException) or thing is fd.errors.FunctadError:
             return ""
         return "(message)"
-    if not callable(thing):
+    if not inspect.isroutine(thing):
         return ""
     parameters = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(thing).parameters.values()]
     return str(inspect.Signature(parameters))
 
 
 def names_of(module: Any) -> list[str]:
-    """What the module makes public; of `functad.numpy` only what is its own."""
-    return sorted(module._OWN if module.__name__ == "functad.numpy" else module.__all__)
+    """What the module makes public; only what is its own, where all other names are another package's."""
+    return sorted(getattr(module, "_OWN", module.__all__))
 
 
 def summary(module: Any, name: str) -> str:
@@ -305,15 +311,23 @@ def scipy_rows() -> list[tuple[str, ...]]:
 def scipy_page() -> str:
     """What of SciPy works."""
     rows = scipy_rows()
-    return (
-        NOTE
-        + (
-            "# What of SciPy works\n\n## Ufuncs of scipy.special\n\n"
-            f"{len(rows)} ufuncs take traced values as they are, real ones. Each has derivatives of every order in its arguments; an order or a\n"
-            "parameter in which the derivative is no such function is refused with that reason.\n\n"
-        )
-        + table(("ufunc", "derivative", "runs in"), [(n, d, w or "the kernel") for n, d, w in rows])
+    text = NOTE + (
+        "# What of SciPy works\n\n## Ufuncs of scipy.special\n\n"
+        f"{len(rows)} ufuncs take traced values as they are, real ones. Each has derivatives of every order in its arguments; an order or a\n"
+        "parameter in which the derivative is no such function is refused with that reason.\n\n"
     )
+    text += table(("ufunc", "derivative", "runs in"), [(n, d, w or "the kernel") for n, d, w in rows])
+    text += (
+        "## functad.scipy\n\nSciPy's other functions want arrays of numbers, which a traced value is not. The functions of these modules have\n"
+        "SciPy's names and parameters, take traced values, and are SciPy's own without them.\n\n"
+    )
+    modules = [name for name in MODULES if name.startswith("functad.scipy.") and name != "functad.scipy.stats"]
+    text += table(("module", "functions"), [(f"`{m}`", ", ".join(f"`{n}`" for n in names_of(importlib.import_module(m)))) for m in modules])
+    stats = importlib.import_module("functad.scipy.stats")
+    text += "## Distributions\n\nOf `functad.scipy.stats`, with location and scale, and with parameters fixed: `norm(0.0, 2.0).logpdf(x)`.\n\n"
+    found = {n: getattr(stats, n) for n in stats.__all__}
+    functions = {n: d.functions() if hasattr(d, "functions") else ["logpdf", "pdf"] for n, d in found.items()}
+    return (text + table(("distribution", "functions"), [(f"`{n}`", ", ".join(f"`{f}`" for f in fs)) for n, fs in functions.items()])).rstrip() + "\n"
 
 
 # ---- primitives.md

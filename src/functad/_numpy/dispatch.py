@@ -23,7 +23,7 @@ from functad._core.types import SCALAR_TYPES
 from functad._numpy.arguments import Implementation, Operand, Result, given
 from functad.errors import MutationError, UnsupportedArgumentError, UnsupportedFunctionError
 
-__all__ = ["DOORS", "implements", "refuse"]
+__all__ = ["DOORS", "door", "implements", "refuse"]
 
 DOORS: dict[Result, Implementation] = {}  # NumPy function or ufunc -> caller
 
@@ -179,6 +179,17 @@ def record_call(
         if "unhashable" in str(error):
             raise UnsupportedArgumentError(f"np.{door.name} got an argument that cannot be part of a program: {error}") from None
         raise
+
+
+def door(name: str, implementation: Implementation, numeric: Sequence[str], structural: Sequence[str] = ()) -> Implementation:
+    """A caller of the implementation as one recorded operation, all arguments by keyword: for functions that NumPy does not hand over."""
+    one = Door(name, implementation)
+    data, values = frozenset(numeric), frozenset(structural)
+
+    def call(**arguments: Operand) -> Result:
+        return record_call(one, [], data, values, (), arguments)
+
+    return call
 
 
 # ---- what NumPy calls

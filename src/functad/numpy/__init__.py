@@ -8,16 +8,16 @@ and the names of the Python array API standard are there as NumPy spells them.
 
 import builtins
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 # By module where a name is also NumPy's: `add` and `broadcast_to` here are NumPy's own.
-from functad._core.recorder import Door, answer
+from functad._core.recorder import answer
 from functad._core.tracer import Tracer
 from functad._numpy import promote as _promote
 from functad._numpy.arguments import DType, DTypeLike, Implementation, Operand, Result
-from functad._numpy.dispatch import record_call, refuse
+from functad._numpy.dispatch import door, refuse
+from functad._numpy.objects import holds_traced
 from functad._primitives import elementwise as _elementwise
 from functad._primitives.index import iota
 
@@ -36,31 +36,11 @@ def __dir__() -> list[str]:
     return sorted({*dir(np), *_OWN})
 
 
-def _traced(x: Operand) -> bool:
-    """Whether a traced value is in it."""
-    if isinstance(x, (list, tuple)):
-        return builtins.any(map(_traced, x))
-    if isinstance(x, np.ndarray) and x.dtype == object:
-        return builtins.any(map(_traced, x.flat))
-    return isinstance(x, Tracer)
-
-
 def _lists(x: Operand) -> Result:
     """Arrays of objects as nested lists."""
     if isinstance(x, (list, tuple)):
         return [_lists(part) for part in x]
     return _lists(x.tolist()) if isinstance(x, np.ndarray) and x.dtype == object else x
-
-
-def _door(name: str, implementation: Implementation, numeric: Sequence[str], structural: Sequence[str] = ()) -> Implementation:
-    """A caller of the implementation as one recorded operation."""
-    door = Door(name, implementation)
-    data, values = frozenset(numeric), frozenset(structural)
-
-    def call(**arguments: Operand) -> Result:
-        return record_call(door, [], data, values, (), arguments)
-
-    return call
 
 
 def _known(dtype: DTypeLike) -> DType | None:
@@ -81,7 +61,7 @@ def _array(object: Operand, dtype: DTypeLike, ndmin: int) -> Result:
     return _promote.with_shape(out, (*[1] * missing, *out.type.shape)) if missing else out
 
 
-_ARRAY = _door("array", _array, ["object"])
+_ARRAY = door("array", _array, ["object"])
 
 
 def array(
@@ -116,7 +96,7 @@ def array(
     array([[ 0.,  1.],
            [-1., -0.]])
     """
-    if not _traced(object):
+    if not holds_traced(object):
         return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like)
     _check("array", order, like)
     return _ARRAY(object=_lists(object), dtype=_known(dtype), ndmin=ndmin)
@@ -126,7 +106,7 @@ def _conversion(name: str) -> Implementation:
     original = getattr(np, name)
 
     def convert(a: Operand, dtype: DTypeLike = None, order: str | None = None, **keywords: Operand) -> Result:
-        if not _traced(a):
+        if not holds_traced(a):
             return original(a, dtype, **({} if order is None else {"order": order}), **keywords)
         _check(name, order)
         for keyword, given in keywords.items():
@@ -176,7 +156,7 @@ def _full(fill_value: Operand, shape: Operand, dtype: DTypeLike) -> Result:
     return _promote.broadcast_to(value if dtype is None else _promote.cast(value, dtype), shape)
 
 
-_FULL = _door("full", _full, ["fill_value"], ["shape"])
+_FULL = door("full", _full, ["fill_value"], ["shape"])
 
 
 def full(shape: Operand, fill_value: Operand, dtype: Operand = None, order: Operand = "C", *, device: Operand = None, like: Operand = None) -> Result:
@@ -207,7 +187,7 @@ def full(shape: Operand, fill_value: Operand, dtype: Operand = None, order: Oper
     >>> fd.grad(lambda x: np.sum(np.full((2, 3), x)))(1.0)
     np.float64(6.0)
     """
-    if not _traced(fill_value):
+    if not holds_traced(fill_value):
         return np.full(shape, fill_value, dtype, order, device=device, like=like)
     _check("full", order, like)
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
@@ -247,7 +227,7 @@ def full_like(
     >>> fd.grad(lambda x: np.sum(np.full_like(np.zeros(4), x)))(1.0)
     np.float64(4.0)
     """
-    if _traced(a) or not _traced(fill_value):
+    if holds_traced(a) or not holds_traced(fill_value):
         return np.full_like(a, fill_value, dtype, order, subok, shape, device=device)
     like = np.asarray(a)
     return full(like.shape if shape is None else shape, fill_value, like.dtype if dtype is None else dtype, order)
@@ -259,7 +239,7 @@ def _arange(start: Operand, step: Operand, count: int, dtype: DTypeLike) -> Resu
     return _elementwise.add(begin, _elementwise.mul(steps, width))
 
 
-_ARANGE = _door("arange", _arange, ["start", "step"], ["count"])
+_ARANGE = door("arange", _arange, ["start", "step"], ["count"])
 
 
 def arange(start: Operand, stop: Operand = None, step: Operand = 1, dtype: DTypeLike = None, *, device: object = None, like: object = None) -> Result:
@@ -289,7 +269,7 @@ def arange(start: Operand, stop: Operand = None, step: Operand = 1, dtype: DType
     """
     begin: Operand = 0 if stop is None else start
     end = start if stop is None else stop
-    if not _traced([begin, end, step]):
+    if not holds_traced([begin, end, step]):
         original: Operand = np.arange  # its overloads do not know that a step may be anything
         return original(begin, end, step, dtype, device=device, like=like)
     _check("arange", None, like)
