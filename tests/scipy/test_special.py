@@ -142,6 +142,15 @@ def test_single_precision_stays_single(name):
         assert f(*given).dtype == np.float32
 
 
+@pytest.mark.parametrize(("name", "parameters"), [("gammainc", [2.5]), ("gammaincc", [2]), ("hyp2f1", [0.5, 1, 1.5]), ("jv", [1])])
+def test_precision_beside_parameters_is_scipys(name, parameters):
+    """Some go over to double beside a plain number, as their first loop takes it; a derivative has the dtype of its argument."""
+    x = np.full(3, 0.5, np.float32)
+    function = lambda x: getattr(special, name)(*parameters, x)
+    assert fd.jit(function)(x).dtype == function(x).dtype
+    assert fd.grad(lambda x: np.sum(function(x)))(x).dtype == np.float32
+
+
 @pytest.mark.parametrize("name", ["gammaln", "erf", "ndtr", "expit", "log_expit", "xlogy", "xlog1py", "entr"])
 def test_kernels_have_the_special_values(name):
     function = getattr(special, name)

@@ -154,6 +154,11 @@ def trace_call(
             return _flatten_output(traced, function(*args, **kwargs))
         except (FunctadError, TypeError, ValueError) as error:
             raise presentable(error) from None
+        except (AttributeError, RuntimeError, SystemError) as error:  # other libraries' ways to say that they know no traced values
+            instead = presentable(error)
+            if instead is error:
+                raise
+            raise instead from None
 
     traced.program, traced.captured, _ = trace(run, kinds, cells)
     traced.operands, traced.positions = operands, positions

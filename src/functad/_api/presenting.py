@@ -5,18 +5,21 @@ from types import TracebackType
 
 import numpy as np
 
+from functad._api.scipys import entered, is_pandas_or_scipy, refused, was_given_traced
 from functad.errors import HOME, FunctadError, MutationError, NoValueError, UnsupportedFunctionError
 
 __all__ = ["presentable"]
 
-_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("scipy", "pandas"))
-
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_INTERNAL = (HOME, _NUMPY, "<")  # what the names of files begin with that are neither the user's nor another library's
 
 
 def presentable(error: Exception) -> Exception:
     """The error to raise instead: ours, and ending at the user's own line."""
     translated = error if isinstance(error, FunctadError) else _translated(error)
+    within = entered(error.__traceback__, _INTERNAL)
+    if within and (translated is not None or was_given_traced(within)):
+        translated = refused(within, _last_line(error.__traceback__))
     if translated is None:
         return error
     return translated.with_traceback(_without_internal(error.__traceback__))
@@ -47,7 +50,7 @@ def _last_line(traceback: TracebackType | None) -> str | None:
     found = None
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
-        if not filename.startswith((HOME, _NUMPY, "<")) and not any(name in filename for name in _LIBRARIES):
+        if not filename.startswith(_INTERNAL) and not is_pandas_or_scipy(filename):
             found = f"{filename}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found

@@ -256,7 +256,6 @@ _INSTEAD = {  # what people write for functions that have no door yet, where the
     "heaviside": "np.where", "fix": "np.trunc", "sinc": "np.where and np.sin", "copysign": "np.abs and np.where",
     "vander": "x[:, None] ** np.arange(n)",
     "geomspace": "np.exp and np.linspace", "float_power": "x.astype(float) ** y", "histogram": "np.searchsorted and np.bincount",
-    "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.log(np.sum(np.exp(x - m))) + m, where m is np.max(x)",
 }  # fmt: skip
 
 

@@ -4,11 +4,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from scipy import integrate as _integrate
 
+from functad._api.scipys import OWN
 from functad._numpy.arguments import Operand, Result
 from functad.errors import ShapeMismatchError, UnsupportedArgumentError
 from functad.scipy._given import any_traced, floating
 
-__all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
+__all__ = OWN["integrate"]
 
 
 def trapezoid(y: Operand, x: Operand = None, dx: float = 1.0, axis: int = -1) -> Result:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy import linalg as _linalg
 
+from functad._api.scipys import OWN
 from functad._numpy.arguments import Operand, Result
 from functad.errors import UnsupportedArgumentError
 from functad.scipy._given import any_traced, floating, refuse_given
@@ -15,7 +16,7 @@ from functad.scipy._matrices import block_diag as block_diag
 from functad.scipy._matrices import expm as expm
 from functad.scipy._matrices import toeplitz as toeplitz
 
-_OWN = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "expm", "inv", "solve", "solve_triangular", "toeplitz"]
+_OWN = OWN["linalg"]
 __all__ = sorted({*_linalg.__all__, *_OWN})
 
 

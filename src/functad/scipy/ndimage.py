@@ -6,13 +6,14 @@ import math
 import numpy as np
 from scipy import ndimage as _ndimage
 
+from functad._api.scipys import OWN
 from functad._numpy.arguments import Operand, Result
 from functad._numpy.reading import take
 from functad.errors import ShapeMismatchError, UnsupportedArgumentError
 from functad.numpy import asarray
 from functad.scipy._given import any_traced, floating, refuse_given
 
-__all__ = ["map_coordinates"]
+__all__ = OWN["ndimage"]
 
 
 def map_coordinates(

@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 from scipy import signal as _signal
 
+from functad._api.scipys import OWN
 from functad._numpy.arguments import Operand, Result
 from functad.errors import ShapeMismatchError, UnsupportedArgumentError
 from functad.scipy._given import any_traced, floating
 
-__all__ = ["convolve"]
+__all__ = OWN["signal"]
 
 
 def convolve(in1: Operand, in2: Operand, mode: str = "full", method: str = "auto") -> Result:

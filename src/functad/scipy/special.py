@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special as _special
 
 from functad._api.products import stop_gradient
+from functad._api.scipys import OWN
 from functad._core.tracer import Tracer
 from functad._numpy.arguments import Axes, Operand, Result
 from functad._numpy.dispatch import door
@@ -23,7 +24,7 @@ from functad.scipy._given import any_traced, floating
 
 meet_scipy()
 
-_OWN = ["lambertw", "log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax", "spherical_jn"]
+_OWN = OWN["special"]
 __all__ = sorted({*_special.__all__, *_OWN})
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 from scipy import stats as _stats
 
+from functad._api.scipys import OWN
 from functad._numpy.arguments import Operand, Result
 from functad.errors import ShapeMismatchError
 from functad.numpy import asarray
@@ -17,10 +18,7 @@ from functad.scipy._distribution import Continuous, Discrete
 from functad.scipy._given import any_traced, floating
 from functad.scipy.linalg import cholesky, solve_triangular
 
-__all__ = [
-    "bernoulli", "beta", "binom", "cauchy", "dirichlet", "expon", "gamma", "geom", "laplace", "logistic", "lognorm", "multivariate_normal", "nbinom",
-    "norm", "poisson", "t", "uniform",
-]  # fmt: skip
+__all__ = OWN["stats"]
 
 _CONTINUOUS = "Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions*, chapter {}."
 _DISCRETE = "Johnson, Kemp and Kotz, *Univariate Discrete Distributions*, chapter {}."
