@@ -1,4 +1,4 @@
-"""Write the pages that are made from the library itself: reference.md, coverage.md, primitives.md.
+"""Write the pages that are made from the library itself: reference.md, coverage.md, scipy.md, primitives.md.
 
     python docs/generate.py            writes them
     python docs/generate.py --check    writes nothing; ends with 1 if a page is out of date
@@ -21,9 +21,13 @@ import functad as fd
 from functad._core.primitive import REGISTRY, Call, Expression, Fold, Host, Missing, Primitive, View
 from functad._core.tracer import Tracer
 from functad._numpy.dispatch import DOORS
+from functad._numpy.special import meet_scipy
+from functad._numpy.ufuncs import UFUNCS
+from functad._primitives.special import in_scipy
 from functad.testing import check_grads
 
 HERE = Path(__file__).resolve().parent
+meet_scipy()
 NOTE = "<!-- Written by docs/generate.py: change the library or that script, not this page. -->\n\n"
 
 
@@ -48,6 +52,12 @@ MODULES = {
     "functad.tree": "Pytrees.",
     "functad.errors": "One class for each mistake; [errors](errors.md) has cause, example and cure of each.",
     "functad.numpy": "`import functad.numpy as np` is NumPy with these functions replaced; all other names are NumPy's own.",
+    "functad.scipy.special": "`scipy.special` with these functions replaced; all other names are SciPy's own.",
+    "functad.scipy.linalg": "`scipy.linalg` with these functions replaced; all other names are SciPy's own.",
+    "functad.scipy.integrate": "Sums over samples.",
+    "functad.scipy.signal": "Convolution.",
+    "functad.scipy.ndimage": "Linear interpolation.",
+    "functad.scipy.stats": "Distributions; which functions of each take traced values is in [what of SciPy works](scipy.md).",
 }
 
 
@@ -57,15 +67,15 @@ def signature(thing: Any) -> str:
         if not issubclass(thing, BaseException) or thing is fd.errors.FunctadError:
             return ""
         return "(message)"
-    if not callable(thing):
+    if not inspect.isroutine(thing):
         return ""
     parameters = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(thing).parameters.values()]
     return str(inspect.Signature(parameters))
 
 
 def names_of(module: Any) -> list[str]:
-    """What the module makes public; of `functad.numpy` only what is its own."""
-    return sorted(module._OWN if module.__name__ == "functad.numpy" else module.__all__)
+    """What the module makes public; only what is its own, where all other names are another package's."""
+    return sorted(getattr(module, "_OWN", module.__all__))
 
 
 def summary(module: Any, name: str) -> str:
@@ -217,6 +227,11 @@ def only_refuses(call: Any) -> bool:
     return call.__qualname__.startswith(("_writes.", "_refuse_general."))
 
 
+def of_scipy(function: Any) -> bool:
+    """Whether a ufunc is none of NumPy's."""
+    return isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function
+
+
 def door_rows(kind: str) -> list[tuple[str, ...]]:
     """Rows of the table of ufuncs or of functions."""
     methods: dict[Any, list[str]] = {}
@@ -225,7 +240,7 @@ def door_rows(kind: str) -> list[tuple[str, ...]]:
             methods.setdefault(key[0], []).append(f"`{key[1]}`")
     rows = []
     for function, call in DOORS.items():
-        if isinstance(function, tuple) or isinstance(function, np.ufunc) != (kind == "ufunc") or only_refuses(call):
+        if isinstance(function, tuple) or of_scipy(function) or isinstance(function, np.ufunc) != (kind == "ufunc") or only_refuses(call):
             continue
         about = re.sub(r"^np\.[\w.]+\W+", "", first_line(call)) if kind == "function" and call.__doc__ else ""
         notes = [about[0].upper() + about[1:].rstrip(".") + "."] if about else []
@@ -271,6 +286,50 @@ def coverage() -> str:
     return text
 
 
+# ---- scipy.md
+
+
+def scipy_rows() -> list[tuple[str, ...]]:
+    """SciPy's ufuncs: name, operands without a derivative, where it runs."""
+    import scipy.special
+
+    rows = []
+    for ufunc in UFUNCS:
+        if not of_scipy(ufunc) or not hasattr(scipy.special, ufunc.__name__):
+            continue
+        op = UFUNCS[ufunc]
+        refused = (
+            [str(i + 1) for i, p in enumerate(op.partials) if getattr(p, "__qualname__", "").startswith("refused.")]
+            if isinstance(op, Primitive)
+            else []
+        )
+        where = "" if isinstance(op, Primitive) and op.kernel.emit is not in_scipy else "SciPy, between kernels"
+        rows.append((f"`{ufunc.__name__}`", "refused in operand " + ", ".join(refused) if refused else "", where))
+    return sorted(rows)
+
+
+def scipy_page() -> str:
+    """What of SciPy works."""
+    rows = scipy_rows()
+    text = NOTE + (
+        "# What of SciPy works\n\n## Ufuncs of scipy.special\n\n"
+        f"{len(rows)} ufuncs take traced values as they are, real ones. Each has derivatives of every order in its arguments; an order or a\n"
+        "parameter in which the derivative is no such function is refused with that reason.\n\n"
+    )
+    text += table(("ufunc", "derivative", "runs in"), [(n, d, w or "the kernel") for n, d, w in rows])
+    text += (
+        "## functad.scipy\n\nSciPy's other functions want arrays of numbers, which a traced value is not. The functions of these modules have\n"
+        "SciPy's names and parameters, take traced values, and are SciPy's own without them.\n\n"
+    )
+    modules = [name for name in MODULES if name.startswith("functad.scipy.") and name != "functad.scipy.stats"]
+    text += table(("module", "functions"), [(f"`{m}`", ", ".join(f"`{n}`" for n in names_of(importlib.import_module(m)))) for m in modules])
+    stats = importlib.import_module("functad.scipy.stats")
+    text += "## Distributions\n\nOf `functad.scipy.stats`, with location and scale, and with parameters fixed: `norm(0.0, 2.0).logpdf(x)`.\n\n"
+    found = {n: getattr(stats, n) for n in stats.__all__}
+    functions = {n: d.functions() if hasattr(d, "functions") else ["logpdf", "pdf"] for n, d in found.items()}
+    return (text + table(("distribution", "functions"), [(f"`{n}`", ", ".join(f"`{f}`" for f in fs)) for n, fs in functions.items()])).rstrip() + "\n"
+
+
 # ---- primitives.md
 
 KINDS = {
@@ -301,6 +360,8 @@ def kernel_form(op: Primitive) -> str:
             return f"routine: {kind}"
         case View():
             return "index map"
+        case Expression(emit) if emit is in_scipy:
+            return "SciPy, between kernels"
         case Expression():
             return "expression"
     raise AssertionError(op)
@@ -347,7 +408,7 @@ def primitives() -> str:
     return text.rstrip() + "\n"
 
 
-PAGES = {"reference.md": reference, "coverage.md": coverage, "primitives.md": primitives}
+PAGES = {"reference.md": reference, "coverage.md": coverage, "scipy.md": scipy_page, "primitives.md": primitives}
 
 
 def main(arguments: list[str]) -> int:

@@ -21,10 +21,27 @@ ERRORS = [
     "NonScalarOutputError", "ShapeMismatchError", "TracedIndexError", "TreeMismatchError", "UnsupportedArgumentError",
     "UnsupportedFunctionError", "VerificationError",
 ]  # fmt: skip
-DOORS = {"functad.testing": ["check_grads"], "functad.flatten_util": ["ravel_pytree"]}
+DOORS = {
+    "functad.testing": ["check_grads"],
+    "functad.flatten_util": ["ravel_pytree"],
+    "functad.scipy.integrate": ["cumulative_trapezoid", "simpson", "trapezoid"],
+    "functad.scipy.ndimage": ["map_coordinates"],
+    "functad.scipy.signal": ["convolve"],
+}
+# In these every other name is SciPy's.
+OWN = {
+    "functad.scipy.special": ["lambertw", "log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax", "spherical_jn"],
+    "functad.scipy.linalg": [
+        "block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "expm", "inv", "solve", "solve_triangular", "toeplitz",
+    ],
+}  # fmt: skip
+DISTRIBUTIONS = [
+    "bernoulli", "beta", "binom", "cauchy", "dirichlet", "expon", "gamma", "geom", "laplace", "logistic", "lognorm", "multivariate_normal", "nbinom",
+    "norm", "poisson", "t", "uniform",
+]  # fmt: skip
 
 FUNCTIONS = {f"functad.{name}": getattr(fd, name) for name in NAMES if inspect.isfunction(getattr(fd, name))}
-FUNCTIONS |= {f"{door}.{name}": getattr(importlib.import_module(door), name) for door, names in DOORS.items() for name in names}
+FUNCTIONS |= {f"{door}.{name}": getattr(importlib.import_module(door), name) for door, names in (DOORS | OWN).items() for name in names}
 
 # JAX's signatures: names of the parameters, in order.
 SIGNATURES = {
@@ -59,6 +76,26 @@ def test_the_public_names_are_these():
 @pytest.mark.parametrize("door", DOORS)
 def test_the_other_doors_name_these(door):
     assert sorted(importlib.import_module(door).__all__) == sorted(DOORS[door])
+
+
+@pytest.mark.parametrize("door", OWN)
+def test_the_doors_to_scipy_replace_these(door):
+    module, scipys = importlib.import_module(door), importlib.import_module(door.removeprefix("functad."))
+    assert sorted(module._OWN) == sorted(OWN[door])
+    assert set(module.__all__) == set(scipys.__all__)
+    assert all(getattr(module, name) is getattr(scipys, name) for name in set(scipys.__all__) - set(OWN[door]))
+
+
+def test_the_distributions_are_these():
+    assert sorted(importlib.import_module("functad.scipy.stats").__all__) == DISTRIBUTIONS
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distribution_is_documented_in_numpydoc(name):
+    distribution = getattr(importlib.import_module("functad.scipy.stats"), name)
+    text = inspect.cleandoc(distribution.__doc__)
+    assert {"Parameters", "Raises", "Notes", "Examples"} <= set(re.findall(r"^([A-Z][A-Za-z ]+)\n-+$", text, re.MULTILINE))
+    assert all(shape in text.split("Raises\n")[0] for shape in getattr(distribution, "shapes", ()))
 
 
 def test_nothing_else_is_public():

@@ -23,7 +23,7 @@ __all__ = [
     "while_loop",
 ]  # fmt: skip
 
-_ON_DEMAND = frozenset({"flatten_util", "numpy", "testing"})  # modules that are imported when they are first asked for
+_ON_DEMAND = frozenset({"flatten_util", "numpy", "scipy", "testing"})  # modules that are imported when they are first asked for
 
 
 def __getattr__(name: str) -> object:

@@ -27,7 +27,7 @@ def is_users(filename: str) -> bool:
     >>> is_users("model.py"), is_users("<string>"), is_users(__file__)
     (True, False, False)
     """
-    if filename.startswith((HOME, "<")) or any(library in filename for library in _LIBRARIES):
+    if filename.startswith((HOME, "<")) or filename.endswith((".pyx", ".pxd")) or any(library in filename for library in _LIBRARIES):
         return False
     return not filename.startswith(_STANDARD) or _PACKAGES in filename
 

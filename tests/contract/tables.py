@@ -17,11 +17,13 @@ from functad._core.program import Program
 from functad._core.recorder import inline, stage
 from functad._core.types import type_of_value
 from functad._core.verify import verify
+from functad._numpy.special import meet_scipy
 from functad._transforms.derivative import pullback
 from functad._transforms.jvp import jvp
 from functad._transforms.linearize import linearize
 
 assert fd  # importing it fills the registry
+meet_scipy()
 
 # Their first input repeats what the others say, and is constant: differences would vary it by itself.  tests/_primitives/test_second_derivatives.py
 # holds them to high precision.

@@ -132,6 +132,8 @@ def test_reverse_over_reverse_is_the_adjoint_of_forward_over_reverse(example):
 def test_single_precision_stays_single(example):
     """Types of all derivatives, and their values against double precision."""
     program = example.program()
+    if example.op.home and program.output_types[0].dtype == np.float64:
+        return  # SciPy has no loop for a whole number beside single precision, and goes over to double: its door casts first
     push, on = pushed(program, example.active)
     ts = directions([t for t, m in zip(example.types, example.active, strict=True) if m], 9)
     narrow = run(push, [*example.values, *ts])

@@ -1,5 +1,6 @@
 """The transforms as users meet them.  The files, each of which knows only those above it:
 
+* `scipys`: what of SciPy's functions `functad.scipy` replaces, and errors from within the others
 * `presenting`: errors as the user meets them
 * `settings`: what users may choose
 * `transformed`: what every transformed function is

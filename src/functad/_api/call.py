@@ -152,8 +152,11 @@ def trace_call(
                 return _flatten_output(traced, function(*given))
             args, kwargs = unflatten_call(structure, given)
             return _flatten_output(traced, function(*args, **kwargs))
-        except (FunctadError, AttributeError, IndexError, TypeError, ValueError) as error:
-            raise presentable(error, reason) from None
+        except (FunctadError, AttributeError, IndexError, RuntimeError, SystemError, TypeError, ValueError) as error:
+            instead = presentable(error, reason)
+            if instead is error and not isinstance(error, (FunctadError, IndexError, TypeError, ValueError)):
+                raise  # neither of a traced value nor ours
+            raise instead from None
 
     traced.program, traced.captured, _ = trace(run, kinds, cells)
     traced.operands, traced.positions = operands, positions

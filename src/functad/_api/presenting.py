@@ -5,16 +5,21 @@ from types import TracebackType
 
 import numpy as np
 
+from functad._api.scipys import entered, refused, was_given_traced
 from functad.errors import HOME, FunctadError, MutationError, NoValueError, TracedIndexError, UnsupportedFunctionError, is_users
 
 __all__ = ["presentable"]
 
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_INTERNAL = (HOME, _NUMPY, "<")  # what the names of files begin with that are neither the user's nor another library's
 
 
 def presentable(error: Exception, reason: str | None = None) -> Exception:
     """The error to raise instead: ours, and ending at the user's own line."""
     translated = error if isinstance(error, FunctadError) else _translated(error, reason)
+    within = entered(error.__traceback__, _INTERNAL)
+    if within and (translated is not None or was_given_traced(within)):
+        translated = refused(within, _last_line(error.__traceback__))
     if translated is None:
         return error
     return translated.with_traceback(_without_internal(error.__traceback__))

@@ -3,12 +3,13 @@
 What an operation computes (`numpy`), what type comes out (`infer`), how it is differentiated (`jvp`, `transpose`, `split`), how it is mapped
 (`batch`), how it is spelt in a kernel (`kernel`) and where it may be tested (`examples`).  A rule that does not exist is `Missing(reason)`:
 the reason is shown in the docs, and asking for the rule is an error that repeats it.  The registry is filled while the `_primitives` room
-is imported and never changes afterwards.
+is imported, a second time when a function of SciPy's is first met (`_primitives.special`), and never changes otherwise.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,7 @@ class Primitive:
     alive: "Callable[..., Any] | None" = None  # (booleans for inexact inputs, others as they are, **params) -> booleans; default: as the first's
     prune: Callable[..., Any] | None = None  # (equation, which outputs are read) -> the equation narrowed to them, for inner programs
     note: str = ""
+    home: str = ""  # the module whose import declares it, where that is not imported with the package: see `pickle` below
 
     def __post_init__(self) -> None:
         if self.name in REGISTRY:
@@ -145,11 +147,13 @@ class Primitive:
         return self.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _registered, (self.name,)
+        return _registered, (self.name, self.home)
 
 
-def _registered(name: str) -> Primitive:
+def _registered(name: str, home: str = "") -> Primitive:
     """What a pickled primitive is: the one of this process."""
+    if name not in REGISTRY and home:
+        import_module(home)
     return REGISTRY[name]
 
 

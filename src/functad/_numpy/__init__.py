@@ -31,6 +31,7 @@ Its files, each of which knows only those above it:
 * `statistics`: covariances, correlations, histograms
 * `applying`: a user's function along axes
 * `sets`: arrays as sets
+* `special`: SciPy's ufuncs, when one is met
 """
 
 from functad._numpy import algebra as algebra
@@ -57,6 +58,7 @@ from functad._numpy import sets as sets
 from functad._numpy import shaping as shaping
 from functad._numpy import skipping as skipping
 from functad._numpy import sorting as sorting
+from functad._numpy import special as special
 from functad._numpy import statistics as statistics
 from functad._numpy import ufunc_methods as ufunc_methods
 from functad._numpy import ufuncs as ufuncs

@@ -23,7 +23,7 @@ from functad._core.types import SCALAR_TYPES
 from functad._numpy.arguments import Implementation, Operand, Result, given
 from functad.errors import MutationError, UnsupportedArgumentError, UnsupportedFunctionError
 
-__all__ = ["DOORS", "implements", "refuse"]
+__all__ = ["DOORS", "door", "implements", "refuse"]
 
 DOORS: dict[Result, Implementation] = {}  # NumPy function or ufunc -> caller
 
@@ -181,6 +181,17 @@ def record_call(
         raise
 
 
+def door(name: str, implementation: Implementation, numeric: Sequence[str], structural: Sequence[str] = ()) -> Implementation:
+    """A caller of the implementation as one recorded operation, all arguments by keyword: for functions that NumPy does not hand over."""
+    one = Door(name, implementation)
+    data, values = frozenset(numeric), frozenset(structural)
+
+    def call(**arguments: Operand) -> Result:
+        return record_call(one, [], data, values, (), arguments)
+
+    return call
+
+
 # ---- what NumPy calls
 
 
@@ -200,6 +211,7 @@ _TAKE_LIKE = {
 
 
 PYTHON_UFUNCS: list[Implementation] = []  # calls an np.frompyfunc element by element; `applying` puts it here
+LATE: dict[str, Callable[[], None]] = {}  # package -> what gives its ufuncs their doors: called when one is met, which is not before it is imported
 PLAIN_CALLS: dict[np.ufunc, Door] = {}  # ufuncs whose calls without keywords are recorded as they are
 
 
@@ -210,6 +222,10 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Operand, *
             return unary(door, inputs[0]) if len(inputs) == 1 else binary(door, *inputs)
     if method == "at":
         raise _written_at(ufunc)
+    if ufunc not in DOORS:
+        for package, meet in LATE.items():
+            if package in sys.modules:
+                meet()
     found = DOORS.get(ufunc)
     if found is None and method == "__call__" and set("".join(ufunc.types)) == {"O", "-", ">"}:
         return PYTHON_UFUNCS[0](ufunc, *inputs, **kwargs)
@@ -257,8 +273,6 @@ _INSTEAD = {
     "packbits": "a sum of 2**np.arange(8)[::-1] where the bits are set", "unpackbits": "x // 2**np.arange(8)[::-1] % 2",
     "ravel_multi_index": "i * columns + j", "unravel_index": "i // columns and i % columns",
     "min_scalar_type": "x.dtype", "einsum_path": "np.einsum_path of plain arrays of these shapes",
-    "expit": "1 / (1 + np.exp(-x))", "logsumexp": "np.logaddexp.reduce(x)", "xlogy": "np.where(x == 0, 0, x * np.log(y))",
-    "softmax": "np.exp(x - np.max(x)), divided by its sum", "erf": "an expansion, or functad.stop_gradient where no derivative is wanted",
     "save": "np.save of the result, outside of the traced function", "savez": "np.savez of the result, outside of the traced function",
     "savetxt": "np.savetxt of the result, outside of the traced function",
     "savez_compressed": "np.savez_compressed of the result, outside of the traced function",

@@ -18,9 +18,18 @@ from functad._numpy.promote import cast, operand, with_shape
 from functad._numpy.shaping import expanded, joined, part
 from functad.errors import ConversionError, UnsupportedArgumentError
 
-__all__ = ["ELEMENTS", "as_operand", "object_array", "stack_objects"]
+__all__ = ["ELEMENTS", "as_operand", "holds_traced", "object_array", "stack_objects"]
 
 MAX_ELEMENTS = 128  # an object array of more scalar tracers than this is refused: each element costs an operation
+
+
+def holds_traced(x: Operand) -> bool:
+    """Whether a traced value is in it: an array of objects, or lists however nested."""
+    if isinstance(x, (list, tuple)):
+        return any(map(holds_traced, x))
+    if isinstance(x, np.ndarray) and x.dtype == object:
+        return any(map(holds_traced, x.flat))
+    return type(x) is Tracer
 
 
 def _elements(x: Operand) -> tuple[Result, ...]:

@@ -21,7 +21,7 @@ from functad._primitives import elementwise as e
 from functad._primitives import logic, parts
 from functad.errors import UnsupportedArgumentError
 
-__all__ = ["UFUNCS", "apply_ufunc", "spell"]
+__all__ = ["UFUNCS", "apply_ufunc", "declare", "spell"]
 
 
 def _times(factor: float) -> Callable[..., Any]:
@@ -102,10 +102,11 @@ def _weakened(out: Tracer) -> Tracer:
 
 
 _DOORS: dict[np.ufunc, Door] = {}
-_PARAMETERS = ["x", "y", "where", "dtype"]
+_OPERANDS = "xyzu"  # what the operands of a ufunc are called
 
 
-def _declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spelling) -> None:
+def declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spelling) -> None:
+    """Give a ufunc its door."""
     UFUNCS[ufunc], _SPELLINGS[ufunc] = op, spelling
     door = _DOORS[ufunc] = Door(ufunc.__name__, lambda *xs: apply_ufunc(ufunc, *xs))
 
@@ -120,8 +121,8 @@ def _declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spel
         return out
 
     keyword_door = Door(ufunc.__name__, with_keywords)
-    names = [*"xyz"[: ufunc.nin], "where", "dtype"]
-    data = frozenset([*"xyz"[: ufunc.nin], "where"])
+    names = [*_OPERANDS[: ufunc.nin], "where", "dtype"]
+    data = frozenset([*_OPERANDS[: ufunc.nin], "where"])
 
     def call(*xs: Any, **kwargs: Any) -> Any:
         if not kwargs:
@@ -143,7 +144,7 @@ def _declare(ufunc: np.ufunc, op: Primitive | Callable[..., Any], spelling: Spel
 
     call.__name__ = ufunc.__name__
     DOORS[ufunc] = call
-    if ufunc is not np.power and ufunc.nout == 1:  # the exponent of a power decides what is recorded
+    if ufunc is not np.power and ufunc.nin <= 2 and ufunc.nout == 1:  # the exponent of a power decides what is recorded
         PLAIN_CALLS[ufunc] = door
 
 
@@ -151,7 +152,7 @@ def spell(op: Primitive) -> None:
     """Give an elementwise primitive the ufuncs that its declaration names."""
     assert op.spelling is not None, op
     for i, ufunc in enumerate(op.spelling.ufuncs):
-        _declare(ufunc, op, op.spelling if i == 0 else replace(op.spelling, keeps_weak=False))
+        declare(ufunc, op, op.spelling if i == 0 else replace(op.spelling, keeps_weak=False))
     _ON_BOOLEANS.update(dict.fromkeys(op.spelling.on_booleans, op))
 
 
@@ -159,7 +160,7 @@ for _op in REGISTRY.values():
     if _op.kind == "elementwise" and _op.spelling is not None:
         spell(_op)
 for _ufunc, (_function, _spelling) in _COMPOSED.items():
-    _declare(_ufunc, _function, _spelling)
+    declare(_ufunc, _function, _spelling)
 
 # ---- powers: a scalar exponent that is a number in the source is a parameter of the program
 

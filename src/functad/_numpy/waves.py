@@ -11,7 +11,7 @@ from functad._numpy.reducing import running
 from functad._numpy.shaping import joined, part
 from functad._numpy.ufuncs import apply_ufunc
 from functad._primitives import cumulative, logic
-from functad._primitives.bessel import i0_of_order, sinc_of_order
+from functad._primitives.entire import i0_of_order, sinc_of_order
 from functad._primitives.operands import constant
 
 __all__: list[str] = []

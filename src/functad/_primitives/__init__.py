@@ -1,4 +1,4 @@
-"""Every operation, declared once.  Importing this package fills the registry.
+"""Every operation, declared once.  Importing this package fills the registry, save with the functions of SciPy's, which need SciPy.
 
 The files, each knowing only those above it:
 
@@ -10,7 +10,7 @@ The files, each knowing only those above it:
 * `logic`: comparison, logic, casts, the parts of complex numbers
 * `elementwise`: powers and the elementary functions, one row each
 * `parts`: signs, exponents and fractions of numbers, their neighbours, functions of whole numbers
-* `bessel`: entire functions with all of their derivatives
+* `entire`: entire functions with all of their derivatives
 * `cumulative`: running sums and products, and the linear recurrence
 * `reduce`: reductions over axes, and the place of an extreme
 * `index`: reading and adding at computed places, and counting
@@ -26,12 +26,14 @@ The files, each knowing only those above it:
 * `cond`: one of two computations
 * `scan`: a loop with a fixed number of steps
 * `while_loop`: a loop while a condition holds
+* `special`: functions of scipy.special: gamma, error functions, distributions, entropies.  Not imported before SciPy is met
+* `bessel`: more of them: Bessel functions, integrals, hypergeometric and elliptic functions.  Not imported before SciPy is met
 """
 
-from functad._primitives import bessel as bessel
 from functad._primitives import cond as cond
 from functad._primitives import convolution as convolution
 from functad._primitives import decompositions as decompositions
+from functad._primitives import entire as entire
 from functad._primitives import forms as forms
 from functad._primitives import fourier as fourier
 from functad._primitives import parts as parts

@@ -4,7 +4,6 @@ NumPy asks an argument what it is, but not what stands in a list: `np.mean([x, y
 `functad.numpy` make a traced array of it first.
 """
 
-import builtins
 import functools
 from collections.abc import Callable
 
@@ -14,6 +13,7 @@ from functad._core.recorder import CONVERT
 from functad._core.tracer import Tracer
 from functad._numpy.arguments import Implementation, Operand, Result
 from functad._numpy.dispatch import DOORS
+from functad._numpy.objects import holds_traced as traced_within
 
 __all__ = ["nested_lists", "replacements", "taking_lists", "traced_within"]
 
@@ -22,15 +22,6 @@ OF_ARRAYS = {
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.select, np.piecewise, np.choose, np.histogramdd,
     np.linalg.multi_dot,
 }  # fmt: skip
-
-
-def traced_within(x: Operand) -> bool:
-    """Whether a traced value is in it."""
-    if isinstance(x, (list, tuple)):
-        return builtins.any(map(traced_within, x))
-    if isinstance(x, np.ndarray) and x.dtype == object:
-        return builtins.any(map(traced_within, x.flat))
-    return isinstance(x, Tracer)
 
 
 def nested_lists(x: Operand) -> Result:
