@@ -153,7 +153,10 @@ def trace_call(
             args, kwargs = unflatten_call(structure, given)
             return _flatten_output(traced, function(*args, **kwargs))
         except (FunctadError, TypeError, ValueError, AttributeError) as error:
-            raise presentable(error) from None
+            shown = presentable(error)
+            if shown is error:
+                raise  # the user's own, with its cause
+            raise shown from None
 
     traced.program, traced.captured, _ = trace(run, kinds, cells)
     traced.operands, traced.positions = operands, positions
