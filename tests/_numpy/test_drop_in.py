@@ -86,3 +86,15 @@ def test_vectorize_has_all_of_numpys_parameters():
     two = np.vectorize(lambda a: (a, 2 * a), otypes=[float, float])
     numpy.testing.assert_allclose(fd.jvp(two, (x,), (x,))[0][1], 2 * x)
     assert np.vectorize(lambda a: 2 * a)([1, 2]).dtype == int
+
+
+def test_an_error_of_the_users_keeps_its_cause():
+    def f(x):
+        try:
+            {}["x"]
+        except KeyError as error:
+            raise AttributeError("no such thing") from error
+
+    with pytest.raises(AttributeError, match="no such thing") as caught:
+        fd.grad(f)(1.0)
+    assert isinstance(caught.value.__cause__, KeyError)

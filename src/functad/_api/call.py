@@ -154,8 +154,8 @@ def trace_call(
             return _flatten_output(traced, function(*args, **kwargs))
         except (FunctadError, AttributeError, IndexError, RuntimeError, SystemError, TypeError, ValueError) as error:
             instead = presentable(error, reason)
-            if instead is error and not isinstance(error, (FunctadError, IndexError, TypeError, ValueError)):
-                raise  # neither of a traced value nor ours
+            if instead is error and not isinstance(error, FunctadError):
+                raise  # the user's own, with its cause
             raise instead from None
 
     traced.program, traced.captured, _ = trace(run, kinds, cells)
