@@ -187,7 +187,10 @@ def over(t: Value, p: Value) -> Value:
 def apply(op: Rule, t: Value, p: Value) -> Value:
     """op(t, p) for an op that is linear in t, moved inside whatever gave t structural zeros."""
     if isinstance(t, Literal):  # a zero takes the result's dtype: `op` may cast
-        return Literal(t.value, t.type.with_dtype(p.type.dtype)) if t.is_zero() else op(t, p)
+        if not t.is_zero():
+            return op(t, p)
+        zero = t.value if p.type.dtype.kind == "c" else t.value.real  # a conversion to real numbers may stand between the two
+        return Literal(zero, t.type.with_dtype(p.type.dtype))
     made = maker(t)
     if made is None:
         return op(t, p)
