@@ -49,3 +49,9 @@ def test_single_whole_numbers_count_as_floats_traced_or_not():
         assert fd.grad(lambda v: v**2)(x) == 4.0
     assert fd.jit(fd.grad(lambda v: v**2))(2) == 4.0
     assert fd.jit(fd.grad(lambda q: q["a"] * q["b"]))({"a": 2.0, "b": 0}) == {"a": 0.0, "b": 2.0}
+
+
+def test_the_square_of_an_absolute_value_of_complex_numbers_has_a_gradient():
+    x = np.array([0.3, -0.5])
+    f = lambda x: np.sum(np.abs(np.exp(1j * x) + x) ** 2)
+    np.testing.assert_allclose(fd.grad(f)(x), 2 * x + 2 * (np.cos(x) - x * np.sin(x)), rtol=1e-14)
