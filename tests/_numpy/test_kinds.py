@@ -161,3 +161,16 @@ def test_a_traced_number_is_no_static_argument_by_its_value():
     power = fd.jit(lambda x, p: x**p, static_argnums=1)
     with pytest.raises(fd.errors.UnsupportedArgumentError, match="plain and hashable"):
         fd.grad(lambda x, p: power(x, p), argnums=(0, 1))(2.0, 3.0)
+
+
+def test_an_array_without_axes_is_not_changed_under_one_of_its_names_alone():
+    def f(x):
+        y = x
+        y += 1
+        return x * y
+
+    with pytest.raises(fd.errors.MutationError, match="x = x [+] y"):
+        fd.value_and_grad(f)(np.array(2.0))
+    assert fd.value_and_grad(f)(2.0) == (6.0, 5.0)
+    assert fd.value_and_grad(f)(np.float64(2.0)) == (6.0, 5.0)
+    np.testing.assert_array_equal(fd.value_and_grad(lambda x: f(x)[0])(np.array([2.0]))[1], [6.0])

@@ -277,6 +277,11 @@ def _repoint(self: Tracer, new: Operand, what: str, cure: str) -> Tracer:
 
 def _in_place(name: str, symbol: str, ufunc: np.ufunc) -> None:
     def operate(self: Tracer, other: Operand) -> Result:
+        if isinstance(self, np.ndarray) and self.ndim == 0:
+            raise MutationError(
+                f"`x {symbol} y` on an array without axes would change all of its names, while results without axes are numbers: write "
+                f"`x = x {symbol[:-1]} y`"
+            )
         if self.ndim == 0:
             return NotImplemented  # a NumPy scalar: the name is bound anew
         new = ufunc(self, other)

@@ -128,6 +128,8 @@ def as_operand(x: Operand) -> Result:
     """A tracer or plain array for a list, an object array or a foreign array."""
     if type(x) is np.ndarray and x.dtype != object:
         return x
+    if isinstance(x, Tracer):
+        return x
     if x is None or isinstance(x, (str, bytes)):
         raise UnsupportedArgumentError(f"{x!r} cannot be used with traced values")
     array = np.asarray(x)
