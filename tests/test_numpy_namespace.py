@@ -1,7 +1,5 @@
 """functad.numpy: NumPy's own names, and creation that knows traced values."""
 
-import inspect
-
 import numpy
 import pytest
 

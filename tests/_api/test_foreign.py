@@ -40,6 +40,8 @@ def test_a_traced_size_is_told_its_cure(transform, function):
 def test_a_function_of_another_library_is_named_as_such():
     from scipy.linalg import solve
 
-    with pytest.raises(fd.errors.UnsupportedFunctionError, match=r"scipy\.linalg\.solve was given traced values.*functad\.scipy\.linalg\.solve") as caught:
+    with pytest.raises(
+        fd.errors.UnsupportedFunctionError, match=r"scipy\.linalg\.solve was given traced values.*functad\.scipy\.linalg\.solve"
+    ) as caught:
         fd.grad(lambda x: np.sum(solve(np.eye(3), x)))(np.ones(3))
     assert caught.value.location.startswith(__file__)

@@ -169,7 +169,7 @@ def test_an_array_without_axes_is_not_changed_under_one_of_its_names_alone():
         y += 1
         return x * y
 
-    with pytest.raises(fd.errors.MutationError, match="x = x [+] y"):
+    with pytest.raises(fd.errors.MutationError, match=r"x = x [+] y"):
         fd.value_and_grad(f)(np.array(2.0))
     assert fd.value_and_grad(f)(2.0) == (6.0, 5.0)
     assert fd.value_and_grad(f)(np.float64(2.0)) == (6.0, 5.0)
