@@ -202,9 +202,9 @@ def _number(kind: type) -> Callable[[Tracer], Result]:
             return answer(self, kind)
         raise ConversionError(
             f"{kind.__name__}(x) of a traced value would cut its derivative.  Keep it traced: leave the conversion out, use NumPy's functions "
-            "instead of the math module's (np.sin(x) instead of math.sin(x)), np.array([x, y]) without a dtype, or functad.stop_gradient(x) where no "
-            "derivative is wanted; if NumPy asked for it, a plain np.array([x, y]) holds objects: np.stack([x, y]) is traced, and with "
-            "`import functad.numpy as np` np.array is"
+            "instead of the math module's (np.sin(x) instead of math.sin(x)), np.array([x, y]) without a dtype, where no derivative is wanted of "
+            "functad.stop_gradient(x), which stays traced; if NumPy asked for it, a plain np.array([x, y]) holds objects: np.stack([x, y]) is "
+            "traced, and with `import functad.numpy as np` np.array is"
         )
 
     return convert

@@ -54,7 +54,7 @@ def object_array(x: Tracer, dtype: DTypeLike = None, copy: object = None) -> Arr
         raise ConversionError(
             f"a traced value cannot become a plain NumPy array of {np.dtype(dtype)}: that would cut its derivative.  Keep it traced: leave dtype "
             f"out or use x.astype({np.dtype(dtype)}), build with np.stack or np.full_like, or write `import functad.numpy as np`, "
-            "whose functions take traced values in lists; functad.stop_gradient says that no derivative is wanted"
+            "whose functions take traced values in lists; functad.stop_gradient(x), which stays traced, where none is wanted"
         )
     if x.type.dtype.kind == "c":  # NumPy takes np.imag of an array of objects for 0, in silence
         raise ConversionError(
