@@ -11,13 +11,12 @@ from functad.errors import HOME, FunctadError, MutationError, NoValueError, Trac
 __all__ = ["presentable"]
 
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-_INTERNAL = (HOME, _NUMPY, "<")  # what the names of files begin with that are neither the user's nor another library's
 
 
 def presentable(error: Exception, reason: str | None = None) -> Exception:
     """The error to raise instead: ours, and ending at the user's own line."""
     translated = error if isinstance(error, FunctadError) else _translated(error, reason)
-    within = entered(error.__traceback__, _INTERNAL)
+    within = entered(error.__traceback__)
     if within and (translated is not None or was_given_traced(within)):
         translated = refused(within, _last_line(error.__traceback__))
     if translated is None:

@@ -5,9 +5,9 @@ from types import FrameType, TracebackType
 
 from functad._core.tracer import Tracer
 from functad._numpy.objects import holds_traced
-from functad.errors import UnsupportedFunctionError
+from functad.errors import UnsupportedFunctionError, is_users
 
-__all__ = ["OWN", "entered", "is_pandas_or_scipy", "refused", "was_given_traced"]
+__all__ = ["OWN", "entered", "refused", "was_given_traced"]
 
 # Module of `functad.scipy` -> the functions that it has of its own: the modules take their lists from here.
 OWN = {
@@ -23,25 +23,19 @@ OWN = {
 }  # fmt: skip
 
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
-_PANDAS = f"{os.sep}site-packages{os.sep}pandas{os.sep}"
 
 
-def is_pandas_or_scipy(filename: str) -> bool:
-    """Whether a frame's file is another library's, compiled parts included."""
-    return _PANDAS in filename or _SCIPY in filename or filename.endswith((".pyx", ".pxd"))
-
-
-def entered(traceback: TracebackType | None, is_ours: tuple[str, ...]) -> list[FrameType]:
-    """The frames of SciPy's behind the user's last line, outermost first; `is_ours` begins the names of files that are neither's."""
+def entered(traceback: TracebackType | None) -> list[FrameType]:
+    """The frames of SciPy's behind the user's last line, outermost first."""
     found: list[FrameType] = []
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         filename = frame.f_code.co_filename
-        if is_pandas_or_scipy(filename):
+        if _SCIPY in filename:
             found.append(frame)
-        elif not filename.startswith(is_ours):
+        elif is_users(filename):
             found = []
-    return [f for f in found if _SCIPY in f.f_code.co_filename]
+    return found
 
 
 def was_given_traced(frames: list[FrameType]) -> bool:

@@ -190,7 +190,7 @@ def step_function(program: Program, packed: tuple[int, int] | None = None) -> Ca
     names = [writer.name(v) for v in program.inputs]
     if packed is not None:
         skip, count = packed
-        lines.insert(0, f"({''.join([*['_, '] * skip, *[f'{n}, ' for n in names[:count]]])}) = saved" if skip + count else "pass")
+        lines.insert(0, f"({''.join([*['_, '] * skip, *[f'{n}, ' for n in names[:count]]])}) = saved")
         names = ["saved", *names[count:]]
     outputs = [writer.operand(a, full=True) + ("[()]" if a.type.shape == () and a not in writer.inputs else "") for a in program.outputs]
     body = [*lines, f"return ({''.join(o + ', ' for o in outputs)})"]
