@@ -9,16 +9,15 @@ NumPy spells them.
 
 import builtins
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 # By module where a name is also NumPy's: `add` and `broadcast_to` here are NumPy's own.
-from functad._core.recorder import Door, answer
+from functad._core.recorder import answer
 from functad._core.tracer import Tracer
 from functad._numpy import promote as _promote
 from functad._numpy.arguments import DType, DTypeLike, Implementation, Operand, Result
-from functad._numpy.dispatch import record_call, refuse
+from functad._numpy.dispatch import door, refuse
 from functad._primitives import elementwise as _elementwise
 from functad._primitives.index import iota
 from functad.numpy import fft as fft
@@ -47,17 +46,6 @@ def __dir__() -> list[str]:
     return sorted({*dir(np), *_OWN})
 
 
-def _door(name: str, implementation: Implementation, numeric: Sequence[str], structural: Sequence[str] = ()) -> Implementation:
-    """A caller of the implementation as one recorded operation."""
-    door = Door(name, implementation)
-    data, values = frozenset(numeric), frozenset(structural)
-
-    def call(**arguments: Operand) -> Result:
-        return record_call(door, [], data, values, (), arguments)
-
-    return call
-
-
 def _known(dtype: DTypeLike) -> DType | None:
     return None if dtype is None else np.dtype(dtype)
 
@@ -76,7 +64,7 @@ def _array(object: Operand, dtype: DTypeLike, ndmin: int) -> Result:
     return _promote.with_shape(out, (*[1] * missing, *out.type.shape)) if missing else out
 
 
-_ARRAY = _door("array", _array, ["object"])
+_ARRAY = door("array", _array, ["object"])
 
 
 def array(
@@ -268,7 +256,7 @@ def _full(fill_value: Operand, shape: Operand, dtype: DTypeLike) -> Result:
     return _promote.broadcast_to(value if dtype is None else _promote.cast(value, dtype), shape)
 
 
-_FULL = _door("full", _full, ["fill_value"], ["shape"])
+_FULL = door("full", _full, ["fill_value"], ["shape"])
 
 
 def full(shape: Operand, fill_value: Operand, dtype: Operand = None, order: Operand = "C", *, device: Operand = None, like: Operand = None) -> Result:
@@ -351,7 +339,7 @@ def _arange(start: Operand, step: Operand, count: int, dtype: DTypeLike) -> Resu
     return _elementwise.add(begin, _elementwise.mul(steps, width))
 
 
-_ARANGE = _door("arange", _arange, ["start", "step"], ["count"])
+_ARANGE = door("arange", _arange, ["start", "step"], ["count"])
 
 
 def arange(start: Operand, stop: Operand = None, step: Operand = 1, dtype: DTypeLike = None, *, device: object = None, like: object = None) -> Result:
